@@ -1,0 +1,3 @@
+"""dioptre: learned autofocus."""
+
+__version__ = "0.1.0"

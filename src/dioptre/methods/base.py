@@ -1,0 +1,65 @@
+"""What a focusing method is: an Autofocuser that scores positions, and the row that names it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from dioptre.stack import FocalStack
+
+Scores = Float[np.ndarray, "batch n"]
+
+
+class Autofocuser(Protocol):
+    """Says how well focused each position of the ladder is."""
+
+    def scores(self, stack: FocalStack) -> Scores:
+        """Returns (batch, n): one number for each position of the grid, higher is better focused.
+
+        A position that a full-stack method was not shown, or whose slice holds a NaN or infinite pixel,
+        scores minus infinity.
+        """
+        ...
+
+
+class Problem(StrEnum):
+    """Which of the paper's problems a method solves: its views and how many slices it is shown."""
+
+    STACK_GREEN = "I*"
+    STACK_DUAL_PIXEL = "D*"
+    SINGLE_GREEN = "I1"
+    SINGLE_DUAL_PIXEL = "D1"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of METHODS.
+
+    Attributes:
+        key: Its name on the command line and in tables.
+        title: As the paper prints it; our own words for methods that are not the paper's.
+        problem: The paper's problem it solves.
+        build: Makes the Autofocuser.
+        source: Where it comes from, author and year; "paper" for the paper's own baselines.
+        in_paper: True if it is a row of the paper's big table.
+    """
+
+    key: str
+    title: str
+    problem: Problem
+    build: Callable[[], Autofocuser]
+    source: str
+    in_paper: bool = True
+
+    @property
+    def views(self) -> int:
+        """How many views it needs: 1 green (made from two if given two), 2 left and right."""
+        return 2 if self.problem in (Problem.STACK_DUAL_PIXEL, Problem.SINGLE_DUAL_PIXEL) else 1
+
+
+def best_index(scores: Scores) -> Int[np.ndarray, "batch"]:
+    """Returns the position of the highest score, the first one on a tie."""
+    return np.argmax(scores, axis=1)

@@ -1,0 +1,331 @@
+"""Thin lens, ladder of lens positions, camera.
+
+Conventions, once for the whole package:
+
+* A focus or depth inside the package is in **dioptres**, one over metres. Zero dioptres is infinity.
+* **Index 0 of a ladder is its far end**, the last index its near end: dioptres rise with the index.
+* The signed blur diameter is in pixels and **positive for an object behind the focus plane**
+  (farther than the lens is focused). Disparity has the sign of the blur: with d = argmax over delta of
+  <left[x], right[x + delta]>, d > 0 for an object behind the focus plane.
+* Metres, millimetres and micrometres appear only with their suffix in the name.
+
+Conversions come in inverse pairs `a_to_b` and `b_to_a`. This module knows nothing of images.
+"""
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from jaxtyping import Float, Int
+
+Reals = Float[np.ndarray, "..."] | np.floating | float
+Counts = Int[np.ndarray, "..."] | np.integer | int
+
+# Focus distances of the published data set, in millimetres, far to near (its readme; spec section 2.3).
+LEARNAF_MM = (
+    3910.92, 2289.27, 1508.71, 1185.83, 935.91, 801.09, 700.37, 605.39, 546.23, 486.87,
+    447.99, 407.40, 379.91, 350.41, 329.95, 307.54, 291.72, 274.13, 261.53, 247.35,
+    237.08, 225.41, 216.88, 207.10, 198.18, 191.60, 183.96, 178.29, 171.69, 165.57,
+    160.99, 155.61, 150.59, 146.81, 142.35, 138.98, 134.99, 131.23, 127.69, 124.99,
+    121.77, 118.73, 116.40, 113.63, 110.99, 108.47, 106.54, 104.23, 102.01,
+)  # fmt: skip
+
+
+def metres_to_dioptres(distance_m: Reals) -> Reals:
+    """Returns one over the distance; infinity becomes 0."""
+    with np.errstate(divide="ignore"):
+        return np.float64(1.0) / np.asarray(distance_m, dtype=np.float64)
+
+
+def dioptres_to_metres(dioptres: Reals) -> Reals:
+    """Returns one over the dioptres; 0 becomes infinity."""
+    return metres_to_dioptres(dioptres)
+
+
+@dataclass(frozen=True, eq=False)
+class FocusGrid:
+    """The ladder of lens positions, and the only place that knows what an index means.
+
+    Attributes:
+        dioptres: Focus of each position, strictly rising from the far end (index 0) to the near end.
+            All NaN for a ladder whose positions are counted but not known (`FocusGrid.unknown`).
+    """
+
+    dioptres: Float[np.ndarray, "n"]
+
+    def __post_init__(self) -> None:
+        dioptres = np.array(self.dioptres, dtype=np.float64)
+        if dioptres.ndim != 1 or dioptres.size == 0:
+            raise ValueError(f"a focus grid is a list of dioptres, not an array of shape {dioptres.shape}")
+        if not np.isnan(dioptres).all():
+            if not np.isfinite(dioptres).all():
+                raise ValueError("a focus grid's dioptres are finite (0 is infinity), or all unknown")
+            if (np.diff(dioptres) <= 0).any():
+                at = int(np.argmax(np.diff(dioptres) <= 0))
+                raise ValueError(
+                    f"a focus grid's dioptres rise from far (index 0) to near, but index {at} has "
+                    f"{dioptres[at]:g} and index {at + 1} has {dioptres[at + 1]:g}"
+                )
+        dioptres.flags.writeable = False
+        object.__setattr__(self, "dioptres", dioptres)
+
+    @classmethod
+    def learnaf(cls) -> Self:
+        """Returns the 49 positions of the published data set, 3.91 m (index 0) to 0.102 m (index 48)."""
+        return cls(1000.0 / np.array(LEARNAF_MM))
+
+    @classmethod
+    def uniform(cls, far_m: float = 3.91, near_m: float = 0.102, n: int = 49) -> Self:
+        """Returns n positions evenly spaced in dioptres; far_m may be infinite.
+
+        The defaults are the ladder that the paper states.
+        """
+        if n < 2 or not 0 < near_m < far_m:
+            raise ValueError(
+                f"a uniform grid needs n >= 2 and 0 < near < far, not n={n}, near {near_m} m, far {far_m} m"
+            )
+        return cls(np.linspace(1.0 / far_m, 1.0 / near_m, n))
+
+    @classmethod
+    def unknown(cls, n: int) -> Self:
+        """Returns n positions in order whose dioptres nobody has told."""
+        return cls(np.full(n, np.nan))
+
+    @property
+    def known(self) -> bool:
+        """True if the ladder's dioptres are known."""
+        return not bool(np.isnan(self.dioptres[0]))
+
+    def __len__(self) -> int:
+        return int(self.dioptres.size)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FocusGrid):
+            return NotImplemented
+        return np.array_equal(self.dioptres, other.dioptres, equal_nan=True)
+
+    def __hash__(self) -> int:
+        return hash(self.dioptres.tobytes())
+
+    def __repr__(self) -> str:
+        if not self.known:
+            return f"FocusGrid.unknown({len(self)})"
+        return f"FocusGrid({len(self)} positions, {self.dioptres[0]:.3f} to {self.dioptres[-1]:.3f} dioptres)"
+
+    def index_to_dioptres(self, index: Reals | Counts) -> Reals:
+        """Returns the dioptres at a whole or fractional index, linear between positions, held at the ends."""
+        return np.interp(index, np.arange(len(self)), self.dioptres)
+
+    def dioptres_to_index(self, dioptres: Reals) -> Reals:
+        """Returns the fractional index of a focus in dioptres, held at the ends of the ladder."""
+        self._need_known()
+        return np.interp(dioptres, self.dioptres, np.arange(len(self), dtype=np.float64))
+
+    def index_to_metres(self, index: Reals | Counts) -> Reals:
+        """Returns the focus distance in metres at a whole or fractional index."""
+        return dioptres_to_metres(self.index_to_dioptres(index))
+
+    def metres_to_index(self, distance_m: Reals) -> Reals:
+        """Returns the fractional index of a focus distance in metres."""
+        return self.dioptres_to_index(metres_to_dioptres(distance_m))
+
+    @property
+    def midpoints(self) -> Float[np.ndarray, "n-1"]:
+        """The dioptres half-way between neighbouring positions, where the nearest index changes."""
+        return (self.dioptres[1:] + self.dioptres[:-1]) / 2
+
+    def nearest_index(self, dioptres: Reals) -> Counts:
+        """Returns the index nearest in inverse depth (paper, Dataset); a midpoint goes to the far side."""
+        self._need_known()
+        return np.searchsorted(self.midpoints, dioptres, side="left")
+
+    def _need_known(self) -> None:
+        if not self.known:
+            raise ValueError("this focus grid's dioptres are not known, only the order of its positions")
+
+
+@dataclass(frozen=True)
+class CameraModel:
+    """A camera that focuses by moving a thin lens.
+
+    Attributes:
+        focal_length_mm: Focal length f.
+        f_number: f over the nominal aperture diameter.
+        pixel_pitch_um: Distance between neighbouring pixels of the images.
+        frame: Rows and columns of a frame, landscape: disparity runs along the columns.
+        grid: The ladder of lens positions.
+        aperture_factor: Effective over nominal aperture diameter. Real blur grows more slowly than the
+            nominal aperture says (vignetting, angular response of the pixels): 0.74 on the Pixel 3.
+        split: Distance between the centroids of the left and right view over the blur diameter
+            (alpha in the paper). 0.25 was measured; ideal half discs would give 4 / (3 pi) = 0.424.
+        name: What to call it.
+    """
+
+    focal_length_mm: float
+    f_number: float
+    pixel_pitch_um: float
+    frame: tuple[int, int]
+    grid: FocusGrid = field(default_factory=FocusGrid.learnaf)
+    aperture_factor: float = 1.0
+    split: float = 0.25
+    name: str = "camera"
+
+    def __post_init__(self) -> None:
+        for name in ("focal_length_mm", "f_number", "pixel_pitch_um", "aperture_factor", "split"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"a camera's {name} is a positive number, not {value}")
+        if len(self.frame) != 2 or min(self.frame) < 1:
+            raise ValueError(f"a camera's frame is (rows, columns), not {self.frame}")
+        near = self.grid.dioptres[-1]
+        if near * self.focal_length_mm * 1e-3 >= 1:
+            raise ValueError(
+                f"the nearest focus, {1000 / near:g} mm, is not beyond the focal length, "
+                f"{self.focal_length_mm:g} mm"
+            )
+
+    @classmethod
+    def pixel3(cls) -> Self:
+        """Returns the phone of the published data set, at the resolution of its dual-pixel files."""
+        return cls(
+            focal_length_mm=4.44,
+            f_number=1.8,
+            pixel_pitch_um=2.8,
+            frame=(1512, 2016),
+            grid=FocusGrid.learnaf(),
+            aperture_factor=0.74,
+            split=0.25,
+            name="pixel3",
+        )
+
+    @property
+    def aperture_mm(self) -> float:
+        """Effective aperture diameter L."""
+        return self.aperture_factor * self.focal_length_mm / self.f_number
+
+    @property
+    def focal_length_px(self) -> float:
+        """Focal length in pixels of the images."""
+        return 1e3 * self.focal_length_mm / self.pixel_pitch_um
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Returns the camera that a TOML file describes (docs/data.md shows one)."""
+        try:
+            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} is not a TOML file: {error}") from None
+        try:
+            return cls._from_table(table)
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise ValueError(f"{path} does not describe a camera: {what}") from None
+
+    @classmethod
+    def _from_table(cls, table: Mapping[str, Any]) -> Self:
+        unknown = set(table) - {name for name in cls.__dataclass_fields__}
+        if unknown:
+            raise ValueError(f"it has the unknown entry {sorted(unknown)[0]!r}")
+        rest = {key: float(table[key]) for key in ("aperture_factor", "split") if key in table}
+        rows, columns = table["frame"]
+        return cls(
+            focal_length_mm=float(table["focal_length_mm"]),
+            f_number=float(table["f_number"]),
+            pixel_pitch_um=float(table["pixel_pitch_um"]),
+            frame=(int(rows), int(columns)),
+            grid=_grid_from_table(table["grid"]),
+            name=str(table.get("name", "camera")),
+            **rest,
+        )
+
+    def to_toml(self, path: str | Path) -> None:
+        """Writes the camera so that `from_toml` reads the same camera back."""
+        dioptres = ",\n".join(f"  {value!r}" for value in self.grid.dioptres.tolist())
+        Path(path).write_text(
+            f'name = "{self.name}"\n'
+            f"focal_length_mm = {float(self.focal_length_mm)!r}\n"
+            f"f_number = {float(self.f_number)!r}\n"
+            f"pixel_pitch_um = {float(self.pixel_pitch_um)!r}\n"
+            f"frame = [{self.frame[0]}, {self.frame[1]}]  # rows, columns\n"
+            f"aperture_factor = {float(self.aperture_factor)!r}\n"
+            f"split = {float(self.split)!r}\n"
+            f"\n[grid]\ndioptres = [  # far to near\n{dioptres},\n]\n",
+            encoding="utf-8",
+        )
+
+
+def _grid_from_table(table: Mapping[str, Any]) -> FocusGrid:
+    """Returns the ladder of `[grid]`: `dioptres`, `micrometres` of no use here, or `far_m`, `near_m`, `n`."""
+    if set(table) == {"dioptres"}:
+        return FocusGrid(np.array(table["dioptres"], dtype=np.float64))
+    if set(table) == {"far_m", "near_m", "n"}:
+        return FocusGrid.uniform(float(table["far_m"]), float(table["near_m"]), int(table["n"]))
+    raise ValueError(f"[grid] holds either dioptres, or far_m, near_m and n, not {sorted(table)}")
+
+
+def _focal_length_m(camera: CameraModel) -> float:
+    return camera.focal_length_mm * 1e-3
+
+
+def focus_to_extension_um(camera: CameraModel, focus: Reals) -> Reals:
+    """Returns how far the lens sits beyond its infinity position, in micrometres: f^2 g / (1 - f g)."""
+    f = _focal_length_m(camera)
+    return 1e6 * f * f * focus / (1 - f * focus)
+
+
+def extension_to_focus_um(camera: CameraModel, extension_um: Reals) -> Reals:
+    """Returns the focus in dioptres of a lens moved out by so many micrometres."""
+    f = _focal_length_m(camera)
+    extension = 1e-6 * extension_um
+    return extension / (f * (f + extension))
+
+
+def focus_to_magnification(camera: CameraModel, focus: Reals) -> Reals:
+    """Returns the image scale v / f = 1 / (1 - f g), which is 1 at infinity: focal breathing."""
+    return 1 / (1 - _focal_length_m(camera) * focus)
+
+
+def magnification_to_focus(camera: CameraModel, magnification: Reals) -> Reals:
+    """Returns the focus in dioptres at which the image has this scale relative to infinity."""
+    return (1 - 1 / magnification) / _focal_length_m(camera)
+
+
+def breathing(camera: CameraModel) -> Float[np.ndarray, "n"]:
+    """Returns each position's image scale relative to the far end of the ladder, v(k) / v(0)."""
+    scale = np.asarray(focus_to_magnification(camera, camera.grid.dioptres))
+    return scale / scale[0]
+
+
+def _blur_gain(camera: CameraModel, focus: Reals) -> Reals:
+    """Returns pixels of blur diameter for each dioptre of defocus, L f / (1 - f g) over the pixel pitch."""
+    return camera.aperture_mm * camera.focal_length_px * 1e-3 * focus_to_magnification(camera, focus)
+
+
+def depth_to_blur(camera: CameraModel, focus: Reals, depth: Reals) -> Reals:
+    """Returns the signed blur diameter in pixels (paper, equation 4 without the absolute value).
+
+    Args:
+        camera: The camera.
+        focus: Where the lens is focused, in dioptres.
+        depth: Where the object is, in dioptres.
+    """
+    return _blur_gain(camera, focus) * (focus - depth)
+
+
+def blur_to_depth(camera: CameraModel, focus: Reals, blur: Reals) -> Reals:
+    """Returns the depth in dioptres of an object whose signed blur diameter is `blur` pixels."""
+    return focus - blur / _blur_gain(camera, focus)
+
+
+def depth_to_disparity(camera: CameraModel, focus: Reals, depth: Reals) -> Reals:
+    """Returns the signed disparity of the two views in pixels (paper, equation 5)."""
+    return camera.split * depth_to_blur(camera, focus, depth)
+
+
+def disparity_to_depth(camera: CameraModel, focus: Reals, disparity: Reals) -> Reals:
+    """Returns the depth in dioptres of an object whose views differ by `disparity` pixels."""
+    return blur_to_depth(camera, focus, disparity / camera.split)

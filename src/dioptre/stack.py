@@ -1,0 +1,146 @@
+"""FocalStack: some slices of a batch of scenes, and the pixel conventions of the whole package.
+
+Axes are always (batch, slice, view, row, col). A pixel is linear and black-subtracted, 0 black and
+1 white. Two views are left and right; one view is green, *the mean of left and right*. Disparity
+runs along the columns.
+
+Some measures hold absolute constants (a "+1", a threshold): they see **codes**, the units of the
+published files, in which one view spans 15344 codes and green, the sum of the views in the paper,
+twice as many.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float32, Float, Int, Shaped
+
+from dioptre.optics import FocusGrid
+
+VIEW_CODES = 16368.0 - 1024.0  # white minus black of one view in the published files
+GREEN_VIEWS = 2.0  # green in codes is the sum of two views
+
+LEFT, RIGHT = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class FocalStack:
+    """Some slices of a batch of scenes.
+
+    Attributes:
+        pixels: (batch, slice, view, row, col), linear, black-subtracted, [0, 1]. One view (green) or two.
+        indices: (batch, slice): the position on the ladder at which each slice was taken.
+        grid: The ladder.
+        where: (batch, 2): the patch centre in the frame as (x, y), each in [-1, 1]; None if not known.
+        view_codes: Codes between black and white of one view, for measures with absolute constants.
+    """
+
+    pixels: Float32[np.ndarray, "batch slice view row col"]
+    indices: Int[np.ndarray, "batch slice"]
+    grid: FocusGrid
+    where: Float[np.ndarray, "batch 2"] | None = None
+    view_codes: float = VIEW_CODES
+
+    def __post_init__(self) -> None:
+        pixels, indices = self.pixels, self.indices
+        if pixels.ndim != 5 or pixels.dtype != np.float32:
+            raise ValueError(
+                "a focal stack's pixels are float32 (batch, slice, view, row, col), "
+                f"not {pixels.dtype} of shape {pixels.shape}"
+            )
+        if pixels.shape[2] not in (1, 2):
+            raise ValueError(f"a focal stack has one view or two, not {pixels.shape[2]}")
+        if 0 in pixels.shape:
+            raise ValueError(f"a focal stack has at least one slice and one pixel, not shape {pixels.shape}")
+        if indices.shape != pixels.shape[:2]:
+            raise ValueError(
+                f"a focal stack's indices are (batch, slice) = {pixels.shape[:2]}, not {indices.shape}"
+            )
+        if indices.min() < 0 or indices.max() >= len(self.grid):
+            raise ValueError(
+                f"a focal stack's indices lie in 0..{len(self.grid) - 1}, not {indices.min()}..{indices.max()}"
+            )
+        if self.where is not None and self.where.shape != (len(pixels), 2):
+            raise ValueError(f"a focal stack's where is (batch, 2), not {self.where.shape}")
+
+    @classmethod
+    def full(
+        cls,
+        pixels: Float32[np.ndarray, "batch n view row col"],
+        grid: FocusGrid | None = None,
+        where: Float[np.ndarray, "batch 2"] | None = None,
+        view_codes: float = VIEW_CODES,
+    ) -> "FocalStack":
+        """Returns the stack of all positions of a ladder, in order; an unknown ladder by default."""
+        if pixels.ndim != 5:
+            raise ValueError(
+                f"a focal stack's pixels are (batch, slice, view, row, col), not {pixels.ndim}-dimensional"
+            )
+        batch, n = pixels.shape[:2]
+        grid = FocusGrid.unknown(n) if grid is None else grid
+        if len(grid) != n:
+            raise ValueError(f"the stack has {n} slices, but its focus grid has {len(grid)} positions")
+        indices = np.broadcast_to(np.arange(n), (batch, n))
+        return cls(pixels=pixels, indices=indices, grid=grid, where=where, view_codes=view_codes)
+
+    @property
+    def batch(self) -> int:
+        """How many scenes."""
+        return self.pixels.shape[0]
+
+    @property
+    def views(self) -> int:
+        """1 for green, 2 for left and right."""
+        return self.pixels.shape[2]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a patch."""
+        return self.pixels.shape[3], self.pixels.shape[4]
+
+    def at(self, indices: Sequence[int] | Int[np.ndarray, "m"] | Int[np.ndarray, "batch m"]) -> "FocalStack":
+        """Returns only the slices at these positions of the ladder, in this order.
+
+        Args:
+            indices: One list for all scenes, or one row for each scene.
+        """
+        wanted = np.asarray(indices)
+        if wanted.size == 0 or not np.issubdtype(wanted.dtype, np.integer):
+            raise ValueError(f"at() takes a list of whole positions, not {indices!r}")
+        wanted = np.broadcast_to(wanted, (self.batch, wanted.shape[-1]))
+        found = self.indices[:, None, :] == wanted[:, :, None]  # (batch, m, slice)
+        if not found.any(axis=2).all():
+            missing = int(wanted[~found.any(axis=2)][0])
+            raise ValueError(f"the stack has no slice at position {missing}")
+        slices = found.argmax(axis=2)
+        scenes = np.arange(self.batch)[:, None]
+        return replace(self, pixels=self.pixels[scenes, slices], indices=wanted)
+
+    def green(self) -> "FocalStack":
+        """Returns the one-view stack: the mean of left and right."""
+        if self.views == 1:
+            return self
+        return replace(self, pixels=self.pixels.mean(axis=2, keepdims=True, dtype=np.float32))
+
+    @property
+    def green_codes(self) -> float:
+        """Codes between black and white of green, which in codes is the sum of two views."""
+        return GREEN_VIEWS * self.view_codes
+
+
+def codes_to_pixels(
+    codes: Shaped[np.ndarray, "..."], black: float, white: float
+) -> Float32[np.ndarray, "..."]:
+    """Returns (code - black) / (white - black), clipped to [0, 1]; NaN stays NaN."""
+    if not white > black:
+        raise ValueError(f"white must lie above black, not black {black:g} and white {white:g}")
+    pixels = np.subtract(codes, np.float32(black), dtype=np.float32)
+    pixels *= np.float32(1.0 / (white - black))
+    return np.clip(pixels, 0.0, 1.0, out=pixels)
+
+
+def pixels_to_codes(
+    pixels: Float32[np.ndarray, "..."], black: float, white: float
+) -> Float32[np.ndarray, "..."]:
+    """Returns pixels x (white - black) + black: the inverse of `codes_to_pixels` inside the range."""
+    return pixels * np.float32(white - black) + np.float32(black)
