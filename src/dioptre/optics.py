@@ -12,12 +12,13 @@ Conventions, once for the whole package:
 Conversions come in inverse pairs `a_to_b` and `b_to_a`. This module knows nothing of images.
 """
 
+import json
 import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -55,7 +56,7 @@ class FocusGrid:
             All NaN for a ladder whose positions are counted but not known (`FocusGrid.unknown`).
     """
 
-    dioptres: Float[np.ndarray, "n"]
+    dioptres: Float[np.ndarray, " n"]
 
     def __post_init__(self) -> None:
         dioptres = np.array(self.dioptres, dtype=np.float64)
@@ -74,12 +75,12 @@ class FocusGrid:
         object.__setattr__(self, "dioptres", dioptres)
 
     @classmethod
-    def learnaf(cls) -> Self:
+    def learnaf(cls) -> "FocusGrid":
         """Returns the 49 positions of the published data set, 3.91 m (index 0) to 0.102 m (index 48)."""
         return cls(1000.0 / np.array(LEARNAF_MM))
 
     @classmethod
-    def uniform(cls, far_m: float = 3.91, near_m: float = 0.102, n: int = 49) -> Self:
+    def uniform(cls, far_m: float = 3.91, near_m: float = 0.102, n: int = 49) -> "FocusGrid":
         """Returns n positions evenly spaced in dioptres; far_m may be infinite.
 
         The defaults are the ladder that the paper states.
@@ -91,7 +92,7 @@ class FocusGrid:
         return cls(np.linspace(1.0 / far_m, 1.0 / near_m, n))
 
     @classmethod
-    def unknown(cls, n: int) -> Self:
+    def unknown(cls, n: int) -> "FocusGrid":
         """Returns n positions in order whose dioptres nobody has told."""
         return cls(np.full(n, np.nan))
 
@@ -134,7 +135,7 @@ class FocusGrid:
         return self.dioptres_to_index(metres_to_dioptres(distance_m))
 
     @property
-    def midpoints(self) -> Float[np.ndarray, "n-1"]:
+    def midpoints(self) -> Float[np.ndarray, " m"]:
         """The dioptres half-way between neighbouring positions, where the nearest index changes."""
         return (self.dioptres[1:] + self.dioptres[:-1]) / 2
 
@@ -189,7 +190,7 @@ class CameraModel:
             )
 
     @classmethod
-    def pixel3(cls) -> Self:
+    def pixel3(cls) -> "CameraModel":
         """Returns the phone of the published data set, at the resolution of its dual-pixel files."""
         return cls(
             focal_length_mm=4.44,
@@ -213,11 +214,11 @@ class CameraModel:
         return 1e3 * self.focal_length_mm / self.pixel_pitch_um
 
     @classmethod
-    def from_toml(cls, path: str | Path) -> Self:
+    def from_toml(cls, path: str | Path) -> "CameraModel":
         """Returns the camera that a TOML file describes (docs/data.md shows one)."""
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a TOML file: {error}") from None
         try:
             return cls._from_table(table)
@@ -226,8 +227,8 @@ class CameraModel:
             raise ValueError(f"{path} does not describe a camera: {what}") from None
 
     @classmethod
-    def _from_table(cls, table: Mapping[str, Any]) -> Self:
-        unknown = set(table) - {name for name in cls.__dataclass_fields__}
+    def _from_table(cls, table: Mapping[str, Any]) -> "CameraModel":
+        unknown = set(table) - set(cls.__dataclass_fields__)
         if unknown:
             raise ValueError(f"it has the unknown entry {sorted(unknown)[0]!r}")
         rest = {key: float(table[key]) for key in ("aperture_factor", "split") if key in table}
@@ -246,7 +247,7 @@ class CameraModel:
         """Writes the camera so that `from_toml` reads the same camera back."""
         dioptres = ",\n".join(f"  {value!r}" for value in self.grid.dioptres.tolist())
         Path(path).write_text(
-            f'name = "{self.name}"\n'
+            f"name = {json.dumps(self.name, ensure_ascii=False)}\n"
             f"focal_length_mm = {float(self.focal_length_mm)!r}\n"
             f"f_number = {float(self.f_number)!r}\n"
             f"pixel_pitch_um = {float(self.pixel_pitch_um)!r}\n"
@@ -259,7 +260,7 @@ class CameraModel:
 
 
 def _grid_from_table(table: Mapping[str, Any]) -> FocusGrid:
-    """Returns the ladder of `[grid]`: `dioptres`, `micrometres` of no use here, or `far_m`, `near_m`, `n`."""
+    """Returns the ladder of `[grid]`: `dioptres`, or `far_m`, `near_m` and `n` for an even one."""
     if set(table) == {"dioptres"}:
         return FocusGrid(np.array(table["dioptres"], dtype=np.float64))
     if set(table) == {"far_m", "near_m", "n"}:
@@ -294,7 +295,7 @@ def magnification_to_focus(camera: CameraModel, magnification: Reals) -> Reals:
     return (1 - 1 / magnification) / _focal_length_m(camera)
 
 
-def breathing(camera: CameraModel) -> Float[np.ndarray, "n"]:
+def breathing(camera: CameraModel) -> Float[np.ndarray, " n"]:
     """Returns each position's image scale relative to the far end of the ladder, v(k) / v(0)."""
     scale = np.asarray(focus_to_magnification(camera, camera.grid.dioptres))
     return scale / scale[0]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float32, Float, Int, Shaped
+from jaxtyping import Float, Float32, Int, Shaped
 
 from dioptre.optics import FocusGrid
 
@@ -58,7 +58,8 @@ class FocalStack:
             )
         if indices.min() < 0 or indices.max() >= len(self.grid):
             raise ValueError(
-                f"a focal stack's indices lie in 0..{len(self.grid) - 1}, not {indices.min()}..{indices.max()}"
+                f"a focal stack's indices lie in 0..{len(self.grid) - 1}, "
+                f"not {indices.min()}..{indices.max()}"
             )
         if self.where is not None and self.where.shape != (len(pixels), 2):
             raise ValueError(f"a focal stack's where is (batch, 2), not {self.where.shape}")
@@ -98,7 +99,7 @@ class FocalStack:
         """Rows and columns of a patch."""
         return self.pixels.shape[3], self.pixels.shape[4]
 
-    def at(self, indices: Sequence[int] | Int[np.ndarray, "m"] | Int[np.ndarray, "batch m"]) -> "FocalStack":
+    def at(self, indices: Sequence[int] | Int[np.ndarray, " m"] | Int[np.ndarray, "batch m"]) -> "FocalStack":
         """Returns only the slices at these positions of the ladder, in this order.
 
         Args:
@@ -107,6 +108,10 @@ class FocalStack:
         wanted = np.asarray(indices)
         if wanted.size == 0 or not np.issubdtype(wanted.dtype, np.integer):
             raise ValueError(f"at() takes a list of whole positions, not {indices!r}")
+        if wanted.ndim > 2 or (wanted.ndim == 2 and len(wanted) != self.batch):
+            raise ValueError(
+                f"at() takes one list, or one row for each of {self.batch} scenes, not {wanted.shape}"
+            )
         wanted = np.broadcast_to(wanted, (self.batch, wanted.shape[-1]))
         found = self.indices[:, None, :] == wanted[:, :, None]  # (batch, m, slice)
         if not found.any(axis=2).all():

@@ -60,6 +60,6 @@ class Method:
         return 2 if self.problem in (Problem.STACK_DUAL_PIXEL, Problem.SINGLE_DUAL_PIXEL) else 1
 
 
-def best_index(scores: Scores) -> Int[np.ndarray, "batch"]:
+def best_index(scores: Scores) -> Int[np.ndarray, " batch"]:
     """Returns the position of the highest score, the first one on a tie."""
     return np.argmax(scores, axis=1)

@@ -1,0 +1,1 @@
+"""What is fast, against what, in one run."""

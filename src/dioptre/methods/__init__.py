@@ -1,0 +1,134 @@
+"""The methods: what makes a focal stack into a score for each lens position.
+
+METHODS is one literal table. It feeds the command line, the tables, the tests and the docs.
+
+    base      Autofocuser, Method, Problem
+    measure   statistics, measures, and their evaluation on patches
+    contrast  the 37 contrast measures (I*)
+    stereo    the 8 dual-pixel measures (D*)
+    frame     all patches of a whole frame at once
+    kernels   what runs in the inner loops
+"""
+
+import difflib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from dioptre.methods import contrast, stereo
+from dioptre.methods.base import Autofocuser, Method, Problem, Scores, best_index
+from dioptre.stack import FocalStack
+
+__all__ = ["METHODS", "Autofocuser", "Method", "Problem", "Scores", "best_index", "find_method", "scores"]
+
+
+def _contrast(key: str, title: str, source: str, in_paper: bool = True) -> Method:
+    return Method(key, title, Problem.STACK_GREEN, partial(contrast.Contrast, key), source, in_paper)
+
+
+def _stereo(key: str, title: str, source: str) -> Method:
+    return Method(key, title, Problem.STACK_DUAL_PIXEL, partial(stereo.Stereo, key), source)
+
+
+# In the order of the paper's big table.
+_ROWS: Final = (
+    _contrast("dct-reduced-energy-ratio", "DCT Reduced Energy Ratio", "Lee 2009"),
+    _contrast("total-variation-l1", "Total Variation (L1)", "Nanda 2001, Rudin 1992"),
+    _contrast("histogram-entropy", "Histogram Entropy", "Krotkov 1988"),
+    _contrast("modified-dct", "Modified DCT", "Lee 2008"),
+    _contrast("gradient-count-3", "Gradient Count (t = 3)", "Krotkov 1988"),
+    _contrast("gradient-count-10", "Gradient Count (t = 10)", "Krotkov 1988"),
+    _contrast("dct-energy-ratio", "DCT Energy Ratio", "Shen 2006"),
+    _contrast("eigenvalue-trace", "Eigenvalue Trace", "Wee 2007"),
+    _contrast("intensity-variance", "Intensity Variance", "Krotkov 1988"),
+    _contrast("intensity-coefficient-of-variation", "Intensity Coefficient of Variation", "Krotkov 1988"),
+    _contrast("percentile-range-3", "Percentile Range (p = 3)", "Santos 1997"),
+    _contrast("percentile-range-1", "Percentile Range (p = 1)", "Santos 1997"),
+    _contrast("percentile-range-0.3", "Percentile Range (p = 0.3)", "Santos 1997"),
+    _contrast("total-variation-l2", "Total Variation (L2)", "Rudin 1992"),
+    _contrast("modified-laplacian", "Sum of Modified Laplacian", "Nayar 1994"),
+    _contrast("diagonal-laplacian", "Diagonal Laplacian", "Thelen 2009"),
+    _contrast("laplacian-energy", "Laplacian Energy", "Subbarao 1993"),
+    _contrast("laplacian-variance", "Laplacian Variance", "Pech-Pacheco 2000"),
+    _contrast("local-log-ratio-1", "Mean Local Log-Ratio (σ = 1)", "paper"),
+    _contrast("local-ratio-1", "Mean Local Ratio (σ = 1)", "Helmli 2001"),
+    _contrast("local-norm-dist-sq-1", "Mean Local Norm-Dist-Sq (σ = 1)", "paper"),
+    _contrast("wavelet-sum-2", "Wavelet Sum (ℓ = 2)", "Yang 2003"),
+    _contrast("gradient-magnitude-mean", "Mean Gradient Magnitude", "Tenenbaum 1971"),
+    _contrast("wavelet-variance-2", "Wavelet Variance (ℓ = 2)", "Yang 2003"),
+    _contrast("gradient-magnitude-variance", "Gradient Magnitude Variance", "Pech-Pacheco 2000"),
+    _contrast("wavelet-variance-3", "Wavelet Variance (ℓ = 3)", "Yang 2003"),
+    _contrast("wavelet-ratio-3", "Wavelet Ratio (ℓ = 3)", "Xie 2006"),
+    _contrast("wavelet-log-ratio-2", "Mean Wavelet Log-Ratio (ℓ = 2)", "paper"),
+    _contrast("local-ratio-2", "Mean Local Ratio (σ = 2)", "Helmli 2001"),
+    _contrast("wavelet-ratio-2", "Wavelet Ratio (ℓ = 2)", "Xie 2006"),
+    _contrast("local-log-ratio-2", "Mean Local Log-Ratio (σ = 2)", "paper"),
+    _contrast("wavelet-sum-3", "Wavelet Sum (ℓ = 3)", "Yang 2003"),
+    _contrast("local-norm-dist-sq-2", "Mean Local Norm-Dist-Sq (σ = 2)", "paper"),
+    _contrast("local-ratio-4", "Mean Local Ratio (σ = 4)", "Helmli 2001"),
+    _contrast("local-log-ratio-4", "Mean Local Log-Ratio (σ = 4)", "paper"),
+    _contrast("wavelet-log-ratio-3", "Mean Wavelet Log-Ratio (ℓ = 3)", "paper"),
+    _contrast("local-norm-dist-sq-4", "Mean Local Norm-Dist-Sq (σ = 4)", "paper"),
+    _contrast(
+        "dioptre-modified-dct", "Modified DCT, absolute response", "ours, after Lee 2008", in_paper=False
+    ),
+    _contrast(
+        "dioptre-diagonal-laplacian",
+        "Diagonal Laplacian, both diagonals",
+        "ours, after Thelen 2009",
+        in_paper=False,
+    ),
+    _contrast(
+        "dioptre-block-dct-energy-ratio",
+        "DCT Energy Ratio of 8 x 8 blocks",
+        "ours, after Shen 2006",
+        in_paper=False,
+    ),
+    _stereo("normalized-sad", "Normalized SAD", "Hannah 1974"),
+    _stereo("ternary-census-30", "Ternary Census (L1, ε = 30)", "Stein 2004"),
+    _stereo("normalized-cross-correlation", "Normalized Cross-Correlation", "Barnea 1972, Hannah 1974"),
+    _stereo("rank-transform", "Rank Transform (L1)", "Zabih 1994"),
+    _stereo("census-transform", "Census Transform (Hamming)", "Zabih 1994"),
+    _stereo("ternary-census-10", "Ternary Census (L1, ε = 10)", "Stein 2004"),
+    _stereo("normalized-envelope-l2", "Normalized Envelope (L2)", "Birchfield 1998"),
+    _stereo("normalized-envelope-l1", "Normalized Envelope (L1)", "Birchfield 1998"),
+)
+
+METHODS: Final[dict[str, Method]] = {row.key: row for row in _ROWS}
+
+
+def find_method(key: str) -> Method:
+    """Returns the row of a method; an unknown key is answered with the nearest names."""
+    if key in METHODS:
+        return METHODS[key]
+    near = difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise ValueError(f"there is no method {key!r}{hint} (`dioptre methods` lists all)")
+
+
+def scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+    """Returns (batch, n) scores for each method; work that methods share is done once.
+
+    Args:
+        stack: What the camera saw.
+        keys: Methods to run, of any kind.
+    """
+    if isinstance(keys, str):
+        raise TypeError(f"scores() takes a list of method keys, not the string {keys!r}")
+    builders = [find_method(key).build() for key in keys]
+    together = {
+        **_together(
+            contrast.contrast_scores, stack, [b.key for b in builders if isinstance(b, contrast.Contrast)]
+        ),
+        **_together(stereo.stereo_scores, stack, [b.key for b in builders if isinstance(b, stereo.Stereo)]),
+    }
+    return {
+        key: together[key] if key in together else builder.scores(stack)
+        for key, builder in zip(keys, builders, strict=True)
+    }
+
+
+def _together(
+    family: Callable[[FocalStack, Sequence[str]], dict[str, Scores]], stack: FocalStack, keys: Sequence[str]
+) -> dict[str, Scores]:
+    return family(stack, keys) if keys else {}

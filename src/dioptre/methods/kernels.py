@@ -1,0 +1,757 @@
+"""Fused numba kernels of the classical measures.
+
+Every kernel takes `images`, (image, row, col) float32 pixels, C-contiguous, and runs on one core without
+the GIL; the callers share images out over threads. Two kinds:
+
+* **Cell kernels** sum a pixel's response over the cells of a lattice: `rows` and `cols` are the cells'
+  edges in response coordinates, `out` is (image, map, cell row, cell col) float64. One patch is a
+  lattice of one column; a whole frame cut at the edges of all its patches shares every pixel
+  (`dioptre.methods.frame`). A cell is at most `CELL_ROWS` rows high, so that float32 column sums stay exact
+  enough and the products of `local_cells` cannot overflow.
+* **Patch kernels** return numbers of the whole image, where the measure orders, normalises or
+  transforms the patch as a unit: `out` is (image, map) float64.
+
+The inner loops run over one row and write at most two accumulators each: with more, LLVM gives up
+proving that they do not overlap and leaves the loop scalar. Scalars are made float32 with `F` because
+numba widens an integer times a float32 to float64.
+
+NaN and infinity must not reach this module: callers replace such slices first.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+F = np.float32
+CELL_ROWS = 32
+# Two whole numbers in one float32: a row adds at most 16 to each, so 32 rows stay below PACK, and
+# PACK times that below 2^24, where float32 still counts exactly.
+PACK = F(4096)
+
+# Reassociation lets sums use all lanes; NaN and signed infinity keep their meaning.
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": {"reassoc", "contract", "nsz"},
+    "error_model": "numpy",
+}
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the function compiled on first use and cached on disk, or uncached where that is impossible."""
+    function = inspect.unwrap(function)  # the tests' type checker wraps what it imports
+    try:
+        return njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:  # no writable place beside the package or in the user's cache
+        return njit(**_OPTIONS)(function)
+
+
+@kernel
+def add_to_cells(sums, cols, out):
+    """Adds a row of column sums to the cells they belong to."""
+    for c in range(cols.size - 1):
+        total = 0.0
+        for x in range(cols[c], cols[c + 1]):
+            total += sums[x]
+        out[c] += total
+
+
+@kernel
+def find_sound(images, sound):
+    """Clears `sound` for images that hold a NaN or infinite pixel."""
+    for i in range(images.shape[0]):
+        for y in range(images.shape[1]):
+            row = images[i, y]
+            total = F(0)
+            for x in range(row.size):
+                total += row[x] * F(0)  # 0 for finite pixels, NaN for others
+            if total != 0:
+                sound[i] = False
+
+
+# Intensity
+
+
+@kernel
+def _moments_row(row, offset, first, second):
+    for x in range(row.size):
+        v = np.float64(row[x]) - offset
+        first[x] += v
+        second[x] += v * v
+
+
+@kernel
+def moment_cells(images, offsets, rows, cols, out):
+    """Sums of I - offset and of its square. An offset near the mean keeps the variance exact."""
+    first, second = np.empty(images.shape[2]), np.empty(images.shape[2])
+    for i in range(images.shape[0]):
+        for r in range(rows.size - 1):
+            first[:] = 0.0
+            second[:] = 0.0
+            for y in range(rows[r], rows[r + 1]):
+                _moments_row(images[i, y], offsets[i], first, second)
+            add_to_cells(first, cols, out[i, 0, r])
+            add_to_cells(second, cols, out[i, 1, r])
+
+
+@kernel
+def _sum_row(row, offset, total):
+    for x in range(row.size):
+        total[x] += np.float64(row[x]) - offset
+
+
+@kernel
+def phase_cells(images, offsets, rows, cols, out):
+    """Sums of I - offset for each of the 16 places in a 4 x 4 block: map 4 (y mod 4) + x mod 4."""
+    sums = np.empty((4, images.shape[2]))
+    for i in range(images.shape[0]):
+        for r in range(rows.size - 1):
+            sums[:] = 0.0
+            for y in range(rows[r], rows[r + 1]):
+                _sum_row(images[i, y], offsets[i], sums[y % 4])
+            for c in range(cols.size - 1):
+                for p in range(4):
+                    for x in range(cols[c], cols[c + 1]):
+                        out[i, 4 * p + x % 4, r, c] += sums[p, x]
+
+
+@kernel
+def _count_levels(image, counts):
+    last = counts.size - 1
+    scale = F(counts.size)
+    for y in range(image.shape[0]):
+        row = image[y]
+        for x in range(row.size):
+            counts[min(max(int(row[x] * scale), 0), last)] += 1
+
+
+@kernel
+def _order_statistics(image, counts, ranks, kept, places, out):
+    """Fills `out` with the values of these ranks (0 is the smallest; ascending).
+
+    Only the values of the levels that hold a wanted rank are gathered and sorted. `places` is scratch for
+    one flag a level.
+    """
+    last = counts.size - 1
+    places[:] = 0
+    level, below, gathered_below = 0, 0, 0
+    for k in range(ranks.size):
+        while below + counts[level] <= ranks[k]:
+            below += counts[level]
+            if places[level]:
+                gathered_below += counts[level]
+            level += 1
+        places[level] = 1
+        out[k] = gathered_below + (ranks[k] - below)  # for now, the place among the gathered values
+    scale = F(counts.size)
+    n = 0
+    for y in range(image.shape[0]):
+        row = image[y]
+        for x in range(row.size):
+            if places[min(max(int(row[x] * scale), 0), last)]:
+                kept[n] = row[x]
+                n += 1
+    gathered = np.sort(kept[:n])
+    for k in range(ranks.size):
+        out[k] = gathered[int(out[k])]
+
+
+@kernel
+def histogram_numbers(images, percents, out):
+    """Entropy of 256 levels over [0, 1], then the percentile range 100 - p to p for each falling p."""
+    size = images.shape[1] * images.shape[2]
+    counts, places = np.empty(4096, np.int64), np.empty(4096, np.int8)
+    kept = np.empty(size, np.float32)
+    fractions = percents[::-1] / 100 * (size - 1)  # ascending, from either end
+    wholes = fractions.astype(np.int64)
+    p = percents.size
+    ranks, values = np.empty(4 * p, np.int64), np.empty(4 * p)
+    for k in range(p):
+        ranks[2 * k], ranks[2 * k + 1] = wholes[k], min(wholes[k] + 1, size - 1)
+    for k in range(2 * p):
+        ranks[4 * p - 1 - k] = size - 1 - ranks[k]
+    for i in range(images.shape[0]):
+        counts[:] = 0
+        _count_levels(images[i], counts)
+        entropy = 0.0
+        for level in range(0, counts.size, 16):
+            share = counts[level : level + 16].sum() / size
+            if share > 0:
+                entropy -= share * np.log(share)
+        out[i, 0] = entropy
+        if p == 0:
+            continue
+        _order_statistics(images[i], counts, ranks, kept, places, values)
+        for k in range(p):
+            part = fractions[k] - wholes[k]
+            bottom = values[2 * k] + part * (values[2 * k + 1] - values[2 * k])
+            top = values[4 * p - 1 - 2 * k]
+            top += part * (values[4 * p - 2 - 2 * k] - top)
+            out[i, p - k] = top - bottom
+
+
+# Differences
+
+
+@kernel
+def _difference_row(a, b, n, absolute, square):
+    for x in range(n):
+        d = a[x] - b[x]
+        absolute[x] += abs(d)
+        square[x] += d * d
+
+
+@kernel
+def difference_cells(images, down, across, rows, cols, out):
+    """Sums of |d| and d^2, d being the pixel minus its neighbour `down` rows and `across` columns on."""
+    n = images.shape[2] - across
+    absolute, square = np.empty(n, np.float32), np.empty(n, np.float32)
+    for i in range(images.shape[0]):
+        for r in range(rows.size - 1):
+            absolute[:] = F(0)
+            square[:] = F(0)
+            for y in range(rows[r], rows[r + 1]):
+                _difference_row(images[i, y], images[i, y + down][across:], n, absolute, square)
+            add_to_cells(absolute, cols, out[i, 0, r])
+            add_to_cells(square, cols, out[i, 1, r])
+
+
+@kernel
+def _laplacian_row(above, here, below, n, signed, square):
+    for x in range(n):
+        s = here[x] + here[x + 2] + above[x + 1] + below[x + 1] - F(4) * here[x + 1]
+        signed[x] += s
+        square[x] += s * s
+
+
+@kernel
+def _modified_laplacian_row(above, here, below, n, straight, rising):
+    for x in range(n):
+        c = F(2) * here[x + 1]
+        straight[x] += abs(here[x] + here[x + 2] - c) + abs(above[x + 1] + below[x + 1] - c)
+        rising[x] += abs(above[x + 2] + below[x] - c)
+
+
+@kernel
+def _falling_laplacian_row(above, here, below, n, falling):
+    for x in range(n):
+        falling[x] += abs(above[x] + below[x + 2] - F(2) * here[x + 1])
+
+
+@kernel
+def laplacian_cells(images, both, rows, cols, out):
+    """Sums of the Laplacian, its square, and |1D Laplacians|: along both axes, rising, and falling if `both`."""
+    n = images.shape[2] - 2
+    sums = np.empty((5, n), np.float32)
+    for i in range(images.shape[0]):
+        for r in range(rows.size - 1):
+            sums[:] = F(0)
+            for y in range(rows[r], rows[r + 1]):
+                above, here, below = images[i, y], images[i, y + 1], images[i, y + 2]
+                _laplacian_row(above, here, below, n, sums[0], sums[1])
+                _modified_laplacian_row(above, here, below, n, sums[2], sums[3])
+                if both:
+                    _falling_laplacian_row(above, here, below, n, sums[4])
+            for m in range(5):
+                add_to_cells(sums[m], cols, out[i, m, r])
+
+
+@kernel
+def _sobel_row(above, here, below, n, gx, gy):
+    for x in range(n):
+        gx[x] = (above[x + 2] - above[x]) + F(2) * (here[x + 2] - here[x]) + (below[x + 2] - below[x])
+        gy[x] = (below[x] - above[x]) + F(2) * (below[x + 1] - above[x + 1]) + (below[x + 2] - above[x + 2])
+
+
+@kernel
+def _magnitude_row(gx, gy, magnitude, square):
+    for x in range(gx.size):
+        s = gx[x] * gx[x] + gy[x] * gy[x]
+        square[x] += s
+        magnitude[x] += np.sqrt(s)
+
+
+@kernel
+def _count_row(gx, gy, threshold, count):
+    for x in range(gx.size):
+        count[x] += F(abs(gx[x]) > threshold) + F(abs(gy[x]) > threshold)
+
+
+@kernel
+def sobel_cells(images, thresholds, rows, cols, out):
+    """Sums of the gradient's magnitude, of its square, and of the components above each threshold."""
+    n = images.shape[2] - 2
+    gx, gy = np.empty(n, np.float32), np.empty(n, np.float32)
+    sums = np.empty((2 + thresholds.size, n), np.float32)
+    for i in range(images.shape[0]):
+        for r in range(rows.size - 1):
+            sums[:] = F(0)
+            for y in range(rows[r], rows[r + 1]):
+                _sobel_row(images[i, y], images[i, y + 1], images[i, y + 2], n, gx, gy)
+                _magnitude_row(gx, gy, sums[0], sums[1])
+                for t in range(thresholds.size):
+                    _count_row(gx, gy, thresholds[t], sums[2 + t])
+            for m in range(sums.shape[0]):
+                add_to_cells(sums[m], cols, out[i, m, r])
+
+
+# Local contrast against a Gaussian blur
+
+
+@kernel
+def _reflected(i, n):
+    """The index that half-sample reflection, as often as needed, gives for i in 0..n-1."""
+    i = i % (2 * n)
+    return i if i < n else 2 * n - 1 - i
+
+
+@kernel
+def _scale_row(source, tap, out):
+    for x in range(out.size):
+        out[x] = tap * source[x]
+
+
+@kernel
+def _add_pairs(a, b, c, d, e, f, g, h, taps, out):
+    t0, t1, t2, t3 = taps[0], taps[1], taps[2], taps[3]
+    for x in range(out.size):
+        out[x] += (t0 * (a[x] + b[x]) + t1 * (c[x] + d[x])) + (t2 * (e[x] + f[x]) + t3 * (g[x] + h[x]))
+
+
+@kernel
+def blur_down(image, taps, out):
+    """Blurs along the rows axis, reflecting at the borders.
+
+    `taps` is the centre and one half of the kernel, a multiple of four taps long.
+    """
+    n = image.shape[0]
+    for y in range(n):
+        _scale_row(image[y], taps[0], out[y])
+        for k in range(1, taps.size, 4):
+            _add_pairs(
+                image[_reflected(y - k, n)], image[_reflected(y + k, n)],
+                image[_reflected(y - k - 1, n)], image[_reflected(y + k + 1, n)],
+                image[_reflected(y - k - 2, n)], image[_reflected(y + k + 2, n)],
+                image[_reflected(y - k - 3, n)], image[_reflected(y + k + 3, n)],
+                taps[k:], out[y],
+            )  # fmt: skip
+
+
+@kernel
+def blur_across(image, taps, out):
+    """Blurs along the columns axis, reflecting at the borders; `out` may be `image` itself."""
+    cols = image.shape[1]
+    radius = taps.size - 1
+    padded = np.empty(cols + 2 * radius, np.float32)
+    middle = radius
+    for y in range(image.shape[0]):
+        padded[radius : radius + cols] = image[y]
+        for k in range(radius):
+            padded[radius - 1 - k] = image[y, _reflected(-1 - k, cols)]
+            padded[radius + cols + k] = image[y, _reflected(cols + k, cols)]
+        _scale_row(padded[middle:], taps[0], out[y])
+        for k in range(1, taps.size, 4):
+            _add_pairs(
+                padded[middle - k :], padded[middle + k :],
+                padded[middle - k - 1 :], padded[middle + k + 1 :],
+                padded[middle - k - 2 :], padded[middle + k + 2 :],
+                padded[middle - k - 3 :], padded[middle + k + 3 :],
+                taps[k:], out[y],
+            )  # fmt: skip
+
+
+@kernel
+def _ratio_row(image, blurred, base, ratio, product):
+    for x in range(ratio.size):
+        a, b = image[x] + base, blurred[x] + base
+        q = max(a, b) / min(a, b)
+        ratio[x] += q
+        product[x] *= q
+
+
+@kernel
+def _norm_dist_row(image, blurred, offset, one, total):
+    for x in range(total.size):
+        d = image[x] - blurred[x]
+        b = blurred[x] + offset
+        total[x] += d * d / (b * b + one)
+
+
+@kernel
+def local_cells(image, blurred, offset, codes, ratios, rows, cols, out):
+    """Sums of max(I/B, B/I), of its logarithm, and of (I - B)^2 / B^2, I being image + offset, B its blur.
+
+    The "+1" of the formulae is one code. The logarithm of a product of up to CELL_ROWS ratios is taken once.
+    """
+    n = image.shape[1]
+    base, one = F(offset + 1.0 / codes), F(1.0 / (codes * codes))
+    ratio, product, distance = np.empty(n, np.float32), np.empty(n), np.empty(n, np.float32)
+    for r in range(rows.size - 1):
+        ratio[:] = F(0)
+        product[:] = 1.0
+        distance[:] = F(0)
+        for y in range(rows[r], rows[r + 1]):
+            if ratios:
+                _ratio_row(image[y], blurred[y], base, ratio, product)
+            _norm_dist_row(image[y], blurred[y], F(offset), one, distance)
+        if ratios:
+            for x in range(n):
+                product[x] = np.log(product[x])
+            add_to_cells(ratio, cols, out[0, r])
+            add_to_cells(product, cols, out[1, r])
+        add_to_cells(distance, cols, out[2, r])
+
+
+@kernel
+def local_sums(images, taps, codes, ratios, rows, cols, out):
+    """`local_cells` of each image against its own blur, reflected at its own borders."""
+    down, blurred, centred = np.empty_like(images[0]), np.empty_like(images[0]), np.empty_like(images[0])
+    for i in range(images.shape[0]):
+        offset = images[i, 0, 0]  # a flat image blurs to exactly itself
+        for y in range(centred.shape[0]):
+            for x in range(centred.shape[1]):
+                centred[y, x] = images[i, y, x] - offset
+        blur_down(centred, taps, down)
+        blur_across(down, taps, blurred)
+        local_cells(centred, blurred, offset, codes, ratios, rows, cols, out[i])
+
+
+# Transforms of the whole patch
+
+
+@kernel
+def _dct_row(row, offset, first, second, sums):
+    for x in range(row.size):
+        v = np.float64(row[x]) - offset
+        sums[0, x] += v
+        sums[1, x] += first * v
+        sums[2, x] += second * v
+
+
+@kernel
+def dct_numbers(images, cosines_down, cosines_across, out):
+    """The orthonormal DCT coefficients (0,0), (0,1), (1,0), (0,2), (1,1), (2,0)."""
+    rows, cols = images.shape[1], images.shape[2]
+    sums = np.empty((3, cols))
+    for i in range(images.shape[0]):
+        offset = np.float64(images[i, 0, 0])
+        sums[:] = 0.0
+        for y in range(rows):
+            _dct_row(images[i, y], offset, cosines_down[1, y], cosines_down[2, y], sums)
+        dot = np.zeros((3, 3))
+        for u in range(3):
+            for v in range(3 - u):
+                for x in range(cols):
+                    dot[u, v] += sums[u, x] * cosines_across[v, x]
+        out[i, 0] = (dot[0, 0] + offset * rows * cols) / np.sqrt(rows * cols)
+        out[i, 1] = dot[0, 1] * np.sqrt(2.0 / (rows * cols))
+        out[i, 2] = dot[1, 0] * np.sqrt(2.0 / (rows * cols))
+        out[i, 3] = dot[0, 2] * np.sqrt(2.0 / (rows * cols))
+        out[i, 4] = dot[1, 1] * 2.0 / np.sqrt(rows * cols)
+        out[i, 5] = dot[2, 0] * np.sqrt(2.0 / (rows * cols))
+
+
+@kernel
+def _filter_down(image, taps, shift, out):
+    """Filters and halves the rows, periodically; an odd last row is doubled."""
+    rows, cols = image.shape
+    period = rows + rows % 2
+    for o in range(out.shape[0]):
+        line = out[o]
+        line[:] = 0.0
+        for j in range(taps.size):
+            tap = taps[j]
+            if tap == 0.0:
+                continue
+            source = image[min((2 * o + shift - j) % period, rows - 1)]
+            for x in range(cols):
+                line[x] += tap * source[x]
+
+
+@kernel
+def _filter_across(image, taps, shift, out):
+    """Filters and halves the columns, periodically; an odd last column is doubled."""
+    rows, cols = image.shape
+    period = cols + cols % 2
+    half = out.shape[1]
+    phases = np.empty((2, half + taps.size))
+    margin = taps.size // 2
+    source_at = np.empty((2, half + taps.size), np.int64)
+    for p in range(2):
+        for x in range(half + taps.size):
+            source_at[p, x] = min((2 * (x - margin) + p) % period, cols - 1)
+    for y in range(rows):
+        for p in range(2):
+            for x in range(half + taps.size):
+                phases[p, x] = image[y, source_at[p, x]]
+        line = out[y]
+        line[:] = 0.0
+        for j in range(taps.size):
+            tap = taps[j]
+            if tap == 0.0:
+                continue
+            at = shift - j
+            source = phases[at % 2][margin + at // 2 :]
+            for x in range(half):
+                line[x] += tap * source[x]
+
+
+@kernel
+def _subband_numbers(low, details, one, floor, out):
+    """Six sums over one level: |d|, variances, d^2, low^2, log ratio, and the number of places."""
+    n = low.size
+    logs = 0.0
+    energy = np.zeros_like(low)
+    for b in range(3):
+        band = details[b]
+        total, square, absolute = 0.0, 0.0, 0.0
+        for y in range(low.shape[0]):
+            for x in range(low.shape[1]):
+                d = band[y, x]
+                total += d
+                square += d * d
+                absolute += abs(d)
+                energy[y, x] += d * d
+        out[0] += absolute
+        out[1] += square / n - (total / n) * (total / n)
+        out[2] += square
+    for y in range(low.shape[0]):
+        product = 1.0
+        for x in range(low.shape[1]):
+            product *= (energy[y, x] + floor) / (low[y, x] * low[y, x] + one)
+            if x % 8 == 7:
+                logs += np.log(product)
+                product = 1.0
+            out[3] += low[y, x] * low[y, x]
+        logs += np.log(product)
+    out[4] = logs
+    out[5] = n
+
+
+@kernel
+def wavelet_numbers(images, low, high, codes, levels, out):
+    """Sums over the details of levels 2 and 3 of the periodic transform: out is (image, level - 2, 6)."""
+    one, floor = 1.0 / (codes * codes), 1e-12 / (codes * codes)
+    shift = low.size // 2
+    out[:] = 0.0
+    for i in range(images.shape[0]):
+        rows, cols = images.shape[1], images.shape[2]
+        image = images[i].astype(np.float64)
+        for level in range(1, levels + 1):
+            down_low = np.empty(((rows + 1) // 2, cols))
+            across = np.empty(((rows + 1) // 2, (cols + 1) // 2))
+            _filter_down(image, low, shift, down_low)
+            _filter_across(down_low, low, shift, across)
+            if level >= 2:
+                down_high = np.empty_like(down_low)
+                details = np.empty((3, across.shape[0], across.shape[1]))
+                _filter_down(image, high, shift, down_high)
+                _filter_across(down_low, high, shift, details[0])
+                _filter_across(down_high, low, shift, details[1])
+                _filter_across(down_high, high, shift, details[2])
+                _subband_numbers(across, details, one, floor, out[i, level - 2])
+            image = across
+            rows, cols = image.shape
+
+
+# Left against right
+
+
+@kernel
+def _correlation_row(left, right, left_offset, right_offset, sums):
+    for x in range(left.size):
+        a, b = np.float64(left[x]) - left_offset, np.float64(right[x]) - right_offset
+        sums[0, x] += a
+        sums[1, x] += b
+    for x in range(left.size):
+        a, b = np.float64(left[x]) - left_offset, np.float64(right[x]) - right_offset
+        sums[2, x] += a * a
+        sums[3, x] += b * b
+    for x in range(left.size):
+        a, b = np.float64(left[x]) - left_offset, np.float64(right[x]) - right_offset
+        sums[4, x] += a * b
+
+
+@kernel
+def correlation_cells(left, right, left_offsets, right_offsets, rows, cols, out):
+    """Sums of l, r, l^2, r^2 and l r, with l = L - offset and r = R - offset."""
+    sums = np.empty((5, left.shape[2]))
+    for i in range(left.shape[0]):
+        for k in range(rows.size - 1):
+            sums[:] = 0.0
+            for y in range(rows[k], rows[k + 1]):
+                _correlation_row(left[i, y], right[i, y], left_offsets[i], right_offsets[i], sums)
+            for m in range(5):
+                add_to_cells(sums[m], cols, out[i, m, k])
+
+
+@kernel
+def _census_bit(neighbour, centre, other_neighbour, other_centre):
+    """0 where both views agree whether the neighbour is greater, 1 or -1 where only one says so."""
+    return F(neighbour > centre) - F(other_neighbour > other_centre)
+
+
+@kernel
+def _census_row(l0, l1, l2, r0, r1, r2, n, packed):
+    """Adds the Hamming distance + PACK x the rank distance of the two census transforms."""
+    for x in range(n):
+        c, d = l1[x + 1], r1[x + 1]
+        b0 = _census_bit(l0[x], c, r0[x], d)
+        b1 = _census_bit(l0[x + 1], c, r0[x + 1], d)
+        b2 = _census_bit(l0[x + 2], c, r0[x + 2], d)
+        b3 = _census_bit(l1[x], c, r1[x], d)
+        b4 = _census_bit(l1[x + 2], c, r1[x + 2], d)
+        b5 = _census_bit(l2[x], c, r2[x], d)
+        b6 = _census_bit(l2[x + 1], c, r2[x + 1], d)
+        b7 = _census_bit(l2[x + 2], c, r2[x + 2], d)
+        hamming = (abs(b0) + abs(b1)) + (abs(b2) + abs(b3)) + (abs(b4) + abs(b5)) + (abs(b6) + abs(b7))
+        rank = (b0 + b1) + (b2 + b3) + (b4 + b5) + (b6 + b7)
+        packed[x] += hamming + PACK * abs(rank)
+
+
+@kernel
+def _ternary(a, b, small, large):
+    """One neighbour's ternary distance at the small epsilon + PACK x that at the large one."""
+    near = (F(a > small) - F(a < -small)) - (F(b > small) - F(b < -small))
+    far = (F(a > large) - F(a < -large)) - (F(b > large) - F(b < -large))
+    return abs(near) + PACK * abs(far)
+
+
+@kernel
+def _ternary_row(l0, l1, l2, r0, r1, r2, n, small, large, packed):
+    for x in range(n):
+        c, d = l1[x + 1], r1[x + 1]
+        total = _ternary(l0[x] - c, r0[x] - d, small, large)
+        total += _ternary(l0[x + 1] - c, r0[x + 1] - d, small, large)
+        total += _ternary(l0[x + 2] - c, r0[x + 2] - d, small, large)
+        total += _ternary(l1[x] - c, r1[x] - d, small, large)
+        total += _ternary(l1[x + 2] - c, r1[x + 2] - d, small, large)
+        total += _ternary(l2[x] - c, r2[x] - d, small, large)
+        total += _ternary(l2[x + 1] - c, r2[x + 1] - d, small, large)
+        total += _ternary(l2[x + 2] - c, r2[x + 2] - d, small, large)
+        packed[x] += total
+
+
+@kernel
+def _unpack_to_cells(packed, cols, low, high):
+    for c in range(cols.size - 1):
+        a, b = 0, 0
+        for x in range(cols[c], cols[c + 1]):
+            value = int(packed[x])
+            a += value % 4096
+            b += value // 4096
+        low[c] += a
+        high[c] += b
+
+
+@kernel
+def census_cells(left, right, rows, cols, out):
+    """Sums of the Hamming distance of the census transforms and of the distance of the rank transforms."""
+    n = left.shape[2] - 2
+    packed = np.empty(n, np.float32)
+    for i in range(left.shape[0]):
+        for k in range(rows.size - 1):
+            packed[:] = F(0)
+            for y in range(rows[k], rows[k + 1]):
+                _census_row(
+                    left[i, y], left[i, y + 1], left[i, y + 2],
+                    right[i, y], right[i, y + 1], right[i, y + 2], n, packed,
+                )  # fmt: skip
+            _unpack_to_cells(packed, cols, out[i, 0, k], out[i, 1, k])
+
+
+@kernel
+def ternary_cells(left, right, small, large, rows, cols, out):
+    """Sums of the distance of the ternary census transforms, for a small and a large epsilon."""
+    n = left.shape[2] - 2
+    packed = np.empty(n, np.float32)
+    for i in range(left.shape[0]):
+        for k in range(rows.size - 1):
+            packed[:] = F(0)
+            for y in range(rows[k], rows[k + 1]):
+                _ternary_row(
+                    left[i, y], left[i, y + 1], left[i, y + 2],
+                    right[i, y], right[i, y + 1], right[i, y + 2], n, small, large, packed,
+                )  # fmt: skip
+            _unpack_to_cells(packed, cols, out[i, 0, k], out[i, 1, k])
+
+
+@kernel
+def mean_and_deviation(images, offsets, means, deviations):
+    """Mean and standard deviation of each image, about an offset near the mean."""
+    size = images.shape[1] * images.shape[2]
+    first, second = np.empty(images.shape[2]), np.empty(images.shape[2])
+    for i in range(images.shape[0]):
+        first[:] = 0.0
+        second[:] = 0.0
+        for y in range(images.shape[1]):
+            _moments_row(images[i, y], offsets[i], first, second)
+        mean = first.sum() / size
+        means[i] = offsets[i] + mean
+        deviations[i] = np.sqrt(max(second.sum() / size - mean * mean, 0.0))
+
+
+@kernel
+def _normalise_row(row, mean, gain, rest, out):
+    for x in range(out.size):
+        out[x] = (row[x] - mean) * gain + rest
+
+
+@kernel
+def _absolute_difference(left, right):
+    total = F(0)
+    for x in range(left.size):
+        total += abs(left[x] - right[x])
+    return total
+
+
+@kernel
+def _box_row(above, below, out):
+    for x in range(out.size):
+        out[x] = F(0.25) * ((above[x] + above[x + 1]) + (below[x] + below[x + 1]))
+
+
+@kernel
+def _envelope_gap(a0, a1, b0, b1):
+    """Sums of the gap between the extents of two pairs of box-filtered rows, and of its square."""
+    total, square = F(0), F(0)
+    for x in range(a0.size - 1):
+        a_low = min(min(a0[x], a0[x + 1]), min(a1[x], a1[x + 1]))
+        a_high = max(max(a0[x], a0[x + 1]), max(a1[x], a1[x + 1]))
+        b_low = min(min(b0[x], b0[x + 1]), min(b1[x], b1[x + 1]))
+        b_high = max(max(b0[x], b0[x + 1]), max(b1[x], b1[x + 1]))
+        gap = max(F(0), a_low - b_high) + max(F(0), b_low - a_high)  # one of the two is always zero
+        total += gap
+        square += gap * gap
+    return total, square
+
+
+@kernel
+def normalised_numbers(left, right, means, gains, envelope, out):
+    """Sum of |l - r|, then the envelopes' L1 and L2 distance, with l = (L - mean) gain.
+
+    `means` and `gains` are (image, view) float64. What rounding the mean to float32 leaves over is
+    added back, so that low contrast on a bright ground keeps its digits.
+    """
+    rows, cols = left.shape[1], left.shape[2]
+    views = np.empty((2, 2, cols), np.float32)  # view, row mod 2
+    boxes = np.empty((2, 2, cols - 1), np.float32)
+    for i in range(left.shape[0]):
+        means32 = (F(means[i, 0]), F(means[i, 1]))
+        gains32 = (F(gains[i, 0]), F(gains[i, 1]))
+        rests = (F((means32[0] - means[i, 0]) * gains[i, 0]), F((means32[1] - means[i, 1]) * gains[i, 1]))
+        out[i] = 0.0
+        for y in range(rows):
+            _normalise_row(left[i, y], means32[0], gains32[0], rests[0], views[0, y % 2])
+            _normalise_row(right[i, y], means32[1], gains32[1], rests[1], views[1, y % 2])
+            out[i, 0] += _absolute_difference(views[0, y % 2], views[1, y % 2])
+            if not envelope or y == 0:
+                continue
+            _box_row(views[0, 0], views[0, 1], boxes[0, y % 2])
+            _box_row(views[1, 0], views[1, 1], boxes[1, y % 2])
+            if y > 1:
+                total, square = _envelope_gap(boxes[0, 0], boxes[0, 1], boxes[1, 0], boxes[1, 1])
+                out[i, 1] += total
+                out[i, 2] += square

@@ -1,0 +1,218 @@
+"""What a classical measure is made of, and the evaluator of patches.
+
+A **statistic** is what one kernel finds out about an image: sums of responses over its pixels (the sum of
+squared Laplacians), or numbers of the patch as a whole (its entropy). A **measure** is a formula over
+statistics. Measures that ask for the same statistic share its work. `evaluate_patches` takes the sums over
+whole images; `dioptre.methods.frame` takes them over every patch of a frame at once, with the same formulae.
+
+A formula gets one `Sums` for each statistic it names, and returns one number for each image or patch.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from dioptre.methods.base import Scores
+from dioptre.stack import FocalStack
+
+MIN_SIZE: Final = 16  # pixels on a side: the deepest wavelet level still has 2 x 2 places
+CELL_ROWS: Final = 32  # the highest cell that the kernels allow
+_INLINE_PIXELS: Final = 60_000  # less work than this is not worth a thread
+
+Images = Float32[np.ndarray, "image row col"]
+Views = tuple[Images, ...]  # (green,) or (left, right)
+Edges = Int[np.ndarray, " edge"]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """A statistic's values: `maps` is (map, ...) float64, `count` the pixels that were summed."""
+
+    maps: Float[np.ndarray, "map ..."]
+    count: int
+
+    def __getitem__(self, index: int) -> Any:
+        return self.maps[index]
+
+    def mean(self, index: int) -> Any:
+        """Returns the mean response of one map."""
+        return self.maps[index] / self.count
+
+    def variance(self, first: int, second: int) -> Any:
+        """Returns the population variance from the maps of the response and of its square."""
+        return np.maximum(self.mean(second) - self.mean(first) ** 2, 0.0)
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """What one kernel finds out about images.
+
+    Exactly one of `cells` and `numbers` is given. `parts` names what the asked measures need, so that a
+    kernel can leave out the rest.
+
+    Attributes:
+        cells: (views, codes, parts, row edges, column edges) -> (image, map, cell row, cell column).
+        numbers: (views, codes, parts) -> (image, map).
+        margin: How many rows and columns fewer the response has than the image.
+        block: The response covers whole blocks of this many rows and columns only.
+        radius: How far from the border the response depends on where the image ends.
+    """
+
+    cells: (
+        Callable[[Views, float, Collection[str], Edges, Edges], Float[np.ndarray, "image map r c"]] | None
+    ) = None
+    numbers: Callable[[Views, float, Collection[str]], Float[np.ndarray, "image map"]] | None = None
+    margin: tuple[int, int] = (0, 0)
+    block: int = 1
+    radius: int = 0
+
+    def extent(self, rows: int, cols: int) -> tuple[int, int]:
+        """Returns the rows and columns of the response to an image of this size."""
+        rows, cols = rows - self.margin[0], cols - self.margin[1]
+        return rows - rows % self.block, cols - cols % self.block
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A formula over statistics: `uses` holds (statistic, part) for each Sums that the formula takes."""
+
+    uses: tuple[tuple[str, str], ...]
+    formula: Callable[..., Float[np.ndarray, "..."]]
+
+
+def parts_needed(measures: Mapping[str, Measure]) -> dict[str, set[str]]:
+    """Returns which parts of which statistics these measures need."""
+    parts: dict[str, set[str]] = {}
+    for measure in measures.values():
+        for statistic, part in measure.uses:
+            parts.setdefault(statistic, set()).add(part)
+    return parts
+
+
+def apply_formulae(
+    measures: Mapping[str, Measure], sums: Mapping[str, Sums]
+) -> dict[str, Float[np.ndarray, "..."]]:
+    """Returns each measure's formula applied to its statistics."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            key: measure.formula(*(sums[statistic] for statistic, _ in measure.uses))
+            for key, measure in measures.items()
+        }
+
+
+def kernels() -> Any:
+    """Returns the module of kernels, imported on first use because numba is slow to import."""
+    from dioptre.methods import kernels as module  # noqa: PLC0415
+
+    return module
+
+
+def empty_cells(views: Views, maps: int, rows: Edges, cols: Edges) -> Float[np.ndarray, "image map r c"]:
+    """Returns zeros for a cell kernel to add to."""
+    return np.zeros((len(views[0]), maps, len(rows) - 1, len(cols) - 1))
+
+
+def offsets(view: Images) -> Float[np.ndarray, " image"]:
+    """Returns a value near each image's mean, and exactly the grey of a flat image."""
+    sample = view[:, :: max(1, view.shape[1] // 8), :: max(1, view.shape[2] // 8)]
+    return np.median(sample.reshape(len(view), -1), axis=1).astype(np.float64)
+
+
+def lattice(length: int) -> Edges:
+    """Returns edges that cut `length` rows into cells no higher than the kernels allow."""
+    return np.append(np.arange(0, length, CELL_ROWS), length)
+
+
+def patch_sums(views: Views, statistic: Statistic, codes: float, parts: Collection[str]) -> Sums:
+    """Returns a statistic of each image as a whole, maps (map, image)."""
+    shape = views[0].shape[1], views[0].shape[2]
+    if statistic.numbers is not None:
+        return Sums(statistic.numbers(views, codes, parts).T, shape[0] * shape[1])
+    assert statistic.cells is not None
+    rows, cols = statistic.extent(*shape)
+    cells = statistic.cells(views, codes, parts, lattice(rows), np.array([0, cols]))
+    return Sums(cells.sum(axis=(2, 3)).T, rows * cols)
+
+
+def workers() -> int:
+    """Returns how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _shares(images: int, pixels: int) -> Iterator[slice]:
+    """Yields one run of images for each worker, or a single one when there is little work."""
+    parts = 1 if images * pixels < _INLINE_PIXELS else min(workers(), images)
+    edges = np.linspace(0, images, parts + 1).astype(int)
+    yield from (slice(int(a), int(b)) for a, b in pairwise(edges))
+
+
+def evaluate_patches(
+    views: Sequence[Float32[np.ndarray, "image row col"]],
+    codes: float,
+    statistics: Mapping[str, Statistic],
+    measures: Mapping[str, Measure],
+) -> dict[str, Float[np.ndarray, " image"]]:
+    """Returns each measure of each image; minus infinity for an image with a NaN or infinite pixel.
+
+    Args:
+        views: Pixels, one array for each view.
+        codes: Codes between black and white of one of these views.
+        statistics: The table that the measures' statistics are looked up in.
+        measures: What to compute, by key.
+    """
+    needed = parts_needed(measures)
+
+    def share(run: slice) -> dict[str, Float[np.ndarray, " image"]]:
+        ours, sound = sound_views([view[run] for view in views])
+        sums = {name: patch_sums(ours, statistics[name], codes, parts) for name, parts in needed.items()}
+        values = apply_formulae(measures, sums)
+        return values if sound.all() else {key: np.where(sound, v, -np.inf) for key, v in values.items()}
+
+    count, rows, cols = views[0].shape
+    runs = list(_shares(count, rows * cols))
+    if len(runs) == 1:
+        return share(runs[0])
+    with ThreadPoolExecutor(len(runs)) as pool:
+        results = list(pool.map(share, runs))
+    return {key: np.concatenate([result[key] for result in results]) for key in measures}
+
+
+def sound_views(views: Sequence[Images]) -> tuple[Views, Bool[np.ndarray, " image"]]:
+    """Returns contiguous views in which images with a NaN or infinite pixel are zero, and which are sound."""
+    sound = np.ones(len(views[0]), dtype=bool)
+    cleaned = tuple(np.ascontiguousarray(view) for view in views)
+    for view in cleaned:
+        kernels().find_sound(view, sound)
+    if not sound.all():
+        cleaned = tuple(np.where(sound[:, None, None], view, np.float32(0)) for view in cleaned)
+    return cleaned, sound
+
+
+def stack_scores(
+    stack: FocalStack,
+    views: Sequence[Float32[np.ndarray, "batch slice row col"]],
+    codes: float,
+    statistics: Mapping[str, Statistic],
+    measures: Mapping[str, Measure],
+) -> dict[str, Scores]:
+    """Returns (batch, n) scores for each measure; positions without a sound slice are minus infinity."""
+    rows, cols = stack.shape
+    if min(rows, cols) < MIN_SIZE:
+        raise ValueError(
+            f"a focus measure needs at least {MIN_SIZE} x {MIN_SIZE} pixels, not {cols} x {rows}"
+        )
+    flat = [view.reshape(-1, rows, cols) for view in views]
+    values = evaluate_patches(flat, codes, statistics, measures)
+    scenes = np.arange(stack.batch)[:, None]
+    result = {}
+    for key, value in values.items():
+        scores = np.full((stack.batch, len(stack.grid)), -np.inf)
+        scores[scenes, stack.indices] = value.reshape(stack.indices.shape)
+        result[key] = scores
+    return result
