@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from logging import getLogger
 from pathlib import Path
 from typing import Any
@@ -315,23 +316,24 @@ def _quiet_readers() -> Iterator[None]:
 def _read_tiff(path: Path, progress: Progress | None) -> Pictures:
     with _quiet_readers():
         try:
-            stacks = _tiff_stacks(path)
+            series = _tiff_series(path)
         except (UnreadableStack, OSError):
             raise
         except Exception as error:  # a damaged TIFF raises nearly anything: struct.error, KeyError, ...
             raise UnreadableStack(f"{path} is not a readable TIFF: {_reason(error)}") from error
-    codes = _one_stack(path, stacks)
+    codes = _one_stack(path, [_arrange(path, pages, axes) for pages, axes in series])
     names = tuple(f"page {page}" for page in range(1, len(codes) + 1))
     return _from_file(path, codes, names, progress)
 
 
-def _tiff_stacks(path: Path) -> list[Codes]:
-    """Returns each series of pages that belong together, as the file tells."""
+def _tiff_series(path: Path) -> list[tuple[Shaped[np.ndarray, "..."], str]]:
+    """Returns each series of pages that belong together, as the file tells, and the letters of its axes."""
     import tifffile  # noqa: PLC0415 (start-up time)
 
     with tifffile.TiffFile(path) as tiff:
         _check_page_list(path, tiff)
-        return [_arrange(path, *_series_codes(path, series)) for series in tiff.series]
+        by_opencv = cache(lambda: _decode_pages(path))
+        return [_series_codes(path, series, by_opencv) for series in tiff.series]
 
 
 def _check_page_list(path: Path, tiff: Any) -> None:
@@ -344,20 +346,25 @@ def _check_page_list(path: Path, tiff: Any) -> None:
         raise UnreadableStack(f"{path} is damaged or cut short: page {len(tiff.pages) + 1} is not there")
 
 
-def _series_codes(path: Path, series: Any) -> tuple[Shaped[np.ndarray, "..."], str]:
+def _series_codes(
+    path: Path, series: Any, by_opencv: Callable[[], list[Shaped[np.ndarray, "_ _"]]]
+) -> tuple[Shaped[np.ndarray, "..."], str]:
     """Returns a series and the letters of its axes, decoded by OpenCV where tifffile lacks the codec."""
+    missing = sum(page is None for page in series.pages)
+    if missing:  # tifffile would fill them with zeros
+        raise UnreadableStack(f"{path} lacks {missing} of the {len(series.pages)} pages that it describes")
     try:
         return series.asarray(), series.axes
     except (ImportError, ValueError) as error:
         if "imagecodecs" not in str(error):
             raise
-    pages = _decode_pages(path)
-    codes = np.stack([pages[page.index] for page in series.pages])
+    codes = np.stack([by_opencv()[page.index] for page in series.pages])
     shape = [size for size, axis in zip(series.shape, series.axes, strict=True) if axis != "S"]
     return codes.reshape(shape), series.axes.replace("S", "")
 
 
-def _decode_pages(path: Path) -> list[Picture]:
+def _decode_pages(path: Path) -> list[Shaped[np.ndarray, "_ _"]]:
+    """Returns the green or grey of each page, read by OpenCV."""
     import cv2  # noqa: PLC0415 (start-up time)
 
     done, pages = cv2.imreadmulti(str(path), flags=cv2.IMREAD_UNCHANGED)
@@ -375,6 +382,8 @@ def _arrange(path: Path, codes: Shaped[np.ndarray, "..."], axes: str) -> Codes:
     colours. One axis that is left, whatever its name, is the slices.
     """
     told = f"axes {axes} of shape {codes.shape}"
+    if codes.size == 0:
+        raise UnreadableStack(f"{path} has no pixels: it has {told}")
     if "S" in axes and codes.shape[axes.index("S")] <= 4:
         samples = axes.index("S")
         codes = codes.take(_green_channel(codes.shape[samples]), axis=samples)
@@ -390,7 +399,7 @@ def _arrange(path: Path, codes: Shaped[np.ndarray, "..."], axes: str) -> Codes:
     raise UnreadableStack(f"{path} has {told}; a stack has slices, one or two views, rows and columns")
 
 
-def _one_stack(path: Path, stacks: list[Codes]) -> Codes:
+def _one_stack(path: Path, stacks: list[Shaped[np.ndarray, "_ _ _ _"]]) -> Codes:
     """Returns the only stack of a TIFF, or the stack of all its pages if each was written by itself."""
     if len(stacks) == 1:
         return stacks[0]
@@ -408,52 +417,61 @@ def _one_stack(path: Path, stacks: list[Codes]) -> Codes:
 
 def _read_numpy(path: Path, progress: Progress | None) -> Pictures:
     try:
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-        array = loaded if isinstance(loaded, np.ndarray) else _pick_array(path, loaded)
+        array = _load_array(path)
     except (UnreadableStack, OSError):
         raise
-    except Exception as error:  # as a damaged TIFF: zipfile.BadZipFile, EOFError, TokenError, ...
+    except Exception as error:  # as with a TIFF: BadZipFile, EOFError, TokenError, ...
         raise UnreadableStack(f"{path} is not a readable array of numbers: {_reason(error)}") from error
     codes = _array_codes(path, array)
     return _from_file(path, codes, tuple(f"slice {at}" for at in range(len(codes))), progress)
 
 
-def _pick_array(path: Path, arrays: np.lib.npyio.NpzFile) -> Shaped[np.ndarray, "..."]:
-    """Returns the only array of an .npz, or the one that is called a stack."""
-    with arrays:
-        names = arrays.files if len(arrays.files) == 1 else [n for n in ARRAY_NAMES if n in arrays.files]
-        if not names:
-            raise UnreadableStack(
-                f"{path} holds the arrays {', '.join(arrays.files) or '(none)'}; "
-                f"the stack is the only one, or called {' or '.join(ARRAY_NAMES)}"
-            )
-        return np.asarray(arrays[names[0]])
+def _load_array(path: Path) -> Shaped[np.ndarray, "..."]:
+    """Returns the stack of an .npz, or that of an .npy without loading it yet."""
+    with path.open("rb") as file:
+        if file.read(2) != b"PK":  # not a zip, as which an .npz begins
+            return np.lib.format.open_memmap(path, mode="r")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
+            return np.asarray(arrays[_stack_name(path, arrays.files)])
+
+
+def _stack_name(path: Path, names: list[str]) -> str:
+    """Returns the name of the only array of an .npz, or of the one that is called a stack."""
+    if len(names) == 1:
+        return names[0]
+    for name in ARRAY_NAMES:
+        if name in names:
+            return name
+    raise UnreadableStack(
+        f"{path} holds the arrays {', '.join(names) or '(none)'}; "
+        f"the stack is the only one, or called {' or '.join(ARRAY_NAMES)}"
+    )
 
 
 def _array_codes(path: Path, array: Shaped[np.ndarray, "..."]) -> Codes:
     """Returns an array of any of ARRAY_SHAPES as (slice, view, row, col)."""
-    shape = array.shape
-    if len(shape) == 3 and _are_sides(shape[1:]):
-        return np.asarray(array[:, None])
-    if len(shape) == 4 and shape[1] in (1, 2) and _are_sides(shape[2:]):
-        return np.asarray(array)
-    if len(shape) == 4 and shape[3] == 3 and _are_sides(shape[1:3]):
-        return np.asarray(array[..., _green_channel(3)][:, None])
+    match array.shape:
+        case (slices, rows, cols) if _is_stack(slices, rows, cols):
+            return np.asarray(array[:, None])
+        case (slices, 1 | 2, rows, cols) if _is_stack(slices, rows, cols):
+            return np.asarray(array)
+        case (slices, rows, cols, 3) if _is_stack(slices, rows, cols):
+            return np.asarray(array[:, None, ..., _green_channel(3)])
     raise UnreadableStack(
-        f"{path} holds an array of shape {shape}; a stack is {ARRAY_SHAPES}, at least {MIN_SIDE} x {MIN_SIDE}"
+        f"{path} holds an array of shape {array.shape}; "
+        f"a stack is {ARRAY_SHAPES}, at least {MIN_SIDE} x {MIN_SIDE} pixels"
     )
 
 
-def _are_sides(sides: tuple[int, ...]) -> bool:
-    return min(sides) >= MIN_SIDE
+def _is_stack(slices: int, rows: int, cols: int) -> bool:
+    return slices > 0 and min(rows, cols) >= MIN_SIDE
 
 
 def _from_file(path: Path, codes: Codes, names: tuple[str, ...], progress: Progress | None) -> Pictures:
     """Returns the pictures of a file that holds the whole stack, in this machine's byte order."""
     if not (np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)):
         raise UnreadableStack(f"{path} holds values of type {codes.dtype}; pictures are integers or floats")
-    if 0 in codes.shape:
-        raise UnreadableStack(f"{path} holds no pictures: its shape is {codes.shape} (slice, view, row, col)")
     codes = codes.astype(codes.dtype.newbyteorder("="), copy=False)
     if progress:
         progress(len(codes), len(codes))

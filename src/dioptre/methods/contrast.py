@@ -110,10 +110,12 @@ def _local(sigma: int) -> Statistic:
         views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
     ) -> Float[np.ndarray, "image map r c"]:
         out = empty_cells(views, 3, rows, cols)
-        kernels().local_sums(views[0], gaussian_taps(sigma), codes, "ratio" in parts, rows, cols, out)
+        start = views[0][:, 0, 0].astype(np.float64)
+        centred = views[0] - views[0][:, :1, :1]
+        kernels().local_cells(centred, start, gaussian_taps(sigma), codes, "ratio" in parts, rows, cols, out)
         return out
 
-    return Statistic(cells=cells, radius=TRUNCATE * sigma)
+    return Statistic(cells=cells, blur=sigma)
 
 
 def _histogram(views: Views, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:

@@ -242,7 +242,7 @@ def _falling_laplacian_row(above, here, below, n, falling):
 
 @kernel
 def laplacian_cells(images, both, rows, cols, out):
-    """Sums of the Laplacian, its square, and |1D Laplacians|: along both axes, rising, and falling if `both`."""
+    """Sums of the Laplacian, its square, |1D Laplacians| along the axes, rising, and falling if `both`."""
     n = images.shape[2] - 2
     sums = np.empty((5, n), np.float32)
     for i in range(images.shape[0]):
@@ -321,45 +321,58 @@ def _add_pairs(a, b, c, d, e, f, g, h, taps, out):
 
 
 @kernel
-def blur_down(image, taps, out):
-    """Blurs along the rows axis, reflecting at the borders.
+def _blur_across(row, taps, padded, out):
+    """Blurs one row, reflecting at its ends. `padded` is scratch, wider than the row by two radii."""
+    n = row.size
+    middle = taps.size - 1
+    padded[middle : middle + n] = row
+    for k in range(middle):
+        padded[middle - 1 - k] = row[_reflected(-1 - k, n)]
+        padded[middle + n + k] = row[_reflected(n + k, n)]
+    _scale_row(padded[middle:], taps[0], out)
+    for k in range(1, taps.size, 4):
+        _add_pairs(
+            padded[middle - k :], padded[middle + k :],
+            padded[middle - k - 1 :], padded[middle + k + 1 :],
+            padded[middle - k - 2 :], padded[middle + k + 2 :],
+            padded[middle - k - 3 :], padded[middle + k + 3 :],
+            taps[k:], out,
+        )  # fmt: skip
+
+
+@kernel
+def _blur_down(image, y, taps, out):
+    """Blurs along the rows axis, reflecting at the borders, for row y of the result.
 
     `taps` is the centre and one half of the kernel, a multiple of four taps long.
     """
     n = image.shape[0]
-    for y in range(n):
-        _scale_row(image[y], taps[0], out[y])
-        for k in range(1, taps.size, 4):
-            _add_pairs(
-                image[_reflected(y - k, n)], image[_reflected(y + k, n)],
-                image[_reflected(y - k - 1, n)], image[_reflected(y + k + 1, n)],
-                image[_reflected(y - k - 2, n)], image[_reflected(y + k + 2, n)],
-                image[_reflected(y - k - 3, n)], image[_reflected(y + k + 3, n)],
-                taps[k:], out[y],
-            )  # fmt: skip
+    _scale_row(image[y], taps[0], out)
+    for k in range(1, taps.size, 4):
+        _add_pairs(
+            image[_reflected(y - k, n)], image[_reflected(y + k, n)],
+            image[_reflected(y - k - 1, n)], image[_reflected(y + k + 1, n)],
+            image[_reflected(y - k - 2, n)], image[_reflected(y + k + 2, n)],
+            image[_reflected(y - k - 3, n)], image[_reflected(y + k + 3, n)],
+            taps[k:], out,
+        )  # fmt: skip
 
 
 @kernel
-def blur_across(image, taps, out):
-    """Blurs along the columns axis, reflecting at the borders; `out` may be `image` itself."""
-    cols = image.shape[1]
-    radius = taps.size - 1
-    padded = np.empty(cols + 2 * radius, np.float32)
-    middle = radius
-    for y in range(image.shape[0]):
-        padded[radius : radius + cols] = image[y]
-        for k in range(radius):
-            padded[radius - 1 - k] = image[y, _reflected(-1 - k, cols)]
-            padded[radius + cols + k] = image[y, _reflected(cols + k, cols)]
-        _scale_row(padded[middle:], taps[0], out[y])
-        for k in range(1, taps.size, 4):
-            _add_pairs(
-                padded[middle - k :], padded[middle + k :],
-                padded[middle - k - 1 :], padded[middle + k + 1 :],
-                padded[middle - k - 2 :], padded[middle + k + 2 :],
-                padded[middle - k - 3 :], padded[middle + k + 3 :],
-                taps[k:], out[y],
-            )  # fmt: skip
+def _add_four(a, b, c, d, taps, out):
+    t0, t1, t2, t3 = taps[0], taps[1], taps[2], taps[3]
+    for x in range(out.size):
+        out[x] += (t0 * a[x] + t1 * b[x]) + (t2 * c[x] + t3 * d[x])
+
+
+@kernel
+def _fold_down(image, start, folds, out):
+    """Weighted sums of a run of rows: out[p] = sum over q of folds[p, q] image[start + q]."""
+    for p in range(folds.shape[0]):
+        out[p, :] = F(0)
+        for q in range(0, folds.shape[1], 4):
+            y = start + q
+            _add_four(image[y], image[y + 1], image[y + 2], image[y + 3], folds[p, q:], out[p])
 
 
 @kernel
@@ -380,42 +393,137 @@ def _norm_dist_row(image, blurred, offset, one, total):
 
 
 @kernel
-def local_cells(image, blurred, offset, codes, ratios, rows, cols, out):
-    """Sums of max(I/B, B/I), of its logarithm, and of (I - B)^2 / B^2, I being image + offset, B its blur.
-
-    The "+1" of the formulae is one code. The logarithm of a product of up to CELL_ROWS ratios is taken once.
-    """
-    n = image.shape[1]
-    base, one = F(offset + 1.0 / codes), F(1.0 / (codes * codes))
-    ratio, product, distance = np.empty(n, np.float32), np.empty(n), np.empty(n, np.float32)
-    for r in range(rows.size - 1):
-        ratio[:] = F(0)
-        product[:] = 1.0
-        distance[:] = F(0)
-        for y in range(rows[r], rows[r + 1]):
-            if ratios:
-                _ratio_row(image[y], blurred[y], base, ratio, product)
-            _norm_dist_row(image[y], blurred[y], F(offset), one, distance)
-        if ratios:
-            for x in range(n):
-                product[x] = np.log(product[x])
-            add_to_cells(ratio, cols, out[0, r])
-            add_to_cells(product, cols, out[1, r])
-        add_to_cells(distance, cols, out[2, r])
+def _clear_local(ratio, product, distance):
+    ratio[:] = F(0)
+    product[:] = 1.0
+    distance[:] = F(0)
 
 
 @kernel
-def local_sums(images, taps, codes, ratios, rows, cols, out):
-    """`local_cells` of each image against its own blur, reflected at its own borders."""
-    down, blurred, centred = np.empty_like(images[0]), np.empty_like(images[0]), np.empty_like(images[0])
+def _add_local_row(image, blurred, offset, codes, ratios, ratio, product, distance):
+    """Adds a row's responses: max(I/B, B/I), to be multiplied for its logarithm, and (I - B)^2 / B^2.
+
+    I is image + offset and B its blur; the "+1" of the formulae is one code.
+    """
+    if ratios:
+        _ratio_row(image, blurred, F(offset + 1.0 / codes), ratio, product)
+    _norm_dist_row(image, blurred, F(offset), F(1.0 / (codes * codes)), distance)
+
+
+@kernel
+def _add_local_to_cells(ratio, product, distance, ratios, cols, out):
+    """Adds the columns' sums to cells, (map, cell); the logarithm of each product of ratios is taken once."""
+    if ratios:
+        for x in range(cols[0], cols[-1]):
+            product[x] = np.log(product[x])
+        add_to_cells(ratio, cols, out[0])
+        add_to_cells(product, cols, out[1])
+    add_to_cells(distance, cols, out[2])
+
+
+@kernel
+def local_cells(images, offsets, taps, codes, ratios, rows, cols, out):
+    """Sums of max(I/B, B/I), of its logarithm and of (I - B)^2 / B^2, B being I blurred.
+
+    The blur reflects at the image's borders. `images` are I - offset: zero for a flat image, and so is its
+    blur.
+    """
+    n = images.shape[2]
+    down, blurred = np.empty(n, np.float32), np.empty(n, np.float32)
+    padded = np.empty(n + 2 * taps.size, np.float32)
+    ratio, product, distance = np.empty(n, np.float32), np.empty(n), np.empty(n, np.float32)
     for i in range(images.shape[0]):
-        offset = images[i, 0, 0]  # a flat image blurs to exactly itself
-        for y in range(centred.shape[0]):
-            for x in range(centred.shape[1]):
-                centred[y, x] = images[i, y, x] - offset
-        blur_down(centred, taps, down)
-        blur_across(down, taps, blurred)
-        local_cells(centred, blurred, offset, codes, ratios, rows, cols, out[i])
+        for r in range(rows.size - 1):
+            _clear_local(ratio, product, distance)
+            for y in range(rows[r], rows[r + 1]):
+                _blur_down(images[i], y, taps, down)
+                _blur_across(down, taps, padded, blurred)
+                _add_local_row(images[i, y], blurred, offsets[i], codes, ratios, ratio, product, distance)
+            _add_local_to_cells(ratio, product, distance, ratios, cols, out[i, :, r])
+
+
+@kernel
+def _fold_end(image, first, end, folds, mirrored, out):
+    """The blurred band of rows that begins at `first`, at the first (end 0) or the last rows of its patch."""
+    if end == 0:
+        _fold_down(image, first, folds, out)
+    else:
+        _fold_down(image, first - folds.shape[0], mirrored, out)
+
+
+@kernel
+def _turn(rows, at, out):
+    """Writes rows as columns `at` and on."""
+    for x in range(rows.shape[1]):
+        for p in range(rows.shape[0]):
+            out[x, at + p] = rows[p, x]
+
+
+@kernel
+def turn(image, out):
+    """Transposes, a strip of rows at a time, so that each cache line of the result is written at once."""
+    for y in range(0, image.shape[0], 16):
+        _turn(image[y : y + 16], y, out)
+
+
+@kernel
+def local_bands(image, offset, taps, folds, codes, ratios, starts, size, cols, out):
+    """What `local_cells` sums, for the rows within the blur's radius of the first or last row of patches.
+
+    The patches begin at the rows `starts` and are `size` rows high. Down, the blur reflects at a patch's
+    border (`folds` holds the reflected taps as weights of the outermost 2 radius rows); across, it goes on.
+    out: (map, patch row, cell) over the cells `cols`.
+    """
+    n, radius = image.shape[1], folds.shape[0]
+    folded, padded = np.empty((radius, n), np.float32), np.empty(n + 2 * taps.size, np.float32)
+    blurred = np.empty(n, np.float32)
+    ratio, product, distance = np.empty(n, np.float32), np.empty(n), np.empty(n, np.float32)
+    mirrored = folds[::-1, ::-1].copy()
+    for k in range(starts.size):
+        for end in range(2):
+            first = starts[k] + end * (size - radius)
+            _fold_end(image, first, end, folds, mirrored, folded)
+            _clear_local(ratio, product, distance)
+            for p in range(radius):
+                _blur_across(folded[p], taps, padded, blurred)
+                _add_local_row(image[first + p], blurred, offset, codes, ratios, ratio, product, distance)
+            _add_local_to_cells(ratio, product, distance, ratios, cols, out[:, k])
+
+
+@kernel
+def local_corners(image, offset, folds, codes, ratios, row_starts, col_starts, size, out):
+    """What `local_cells` sums, within the blur's radius of the corners of patches, reflecting both ways.
+
+    out: (map, patch row, patch column). A few rows of patches are turned and taken together, so that the
+    inner loops are long enough to be worth it.
+    """
+    n, radius, together = image.shape[1], folds.shape[0], 4
+    folded, corner = np.empty((radius, n), np.float32), np.empty((radius, together * 2 * radius), np.float32)
+    blurs = np.empty((n, together * 2 * radius), np.float32)
+    pixels = np.empty_like(blurs)
+    ratio, distance = np.empty(blurs.shape[1], np.float32), np.empty(blurs.shape[1], np.float32)
+    product = np.empty(blurs.shape[1])
+    mirrored = folds[::-1, ::-1].copy()
+    for start in range(0, row_starts.size, together):
+        stop = min(start + together, row_starts.size)
+        for k in range(start, stop):
+            for end in range(2):
+                first = row_starts[k] + end * (size - radius)
+                at = (2 * (k - start) + end) * radius
+                _fold_end(image, first, end, folds, mirrored, folded)
+                _turn(folded, at, blurs)
+                _turn(image[first : first + radius], at, pixels)
+        cols = np.arange(stop - start + 1) * 2 * radius
+        for j in range(col_starts.size):
+            for side in range(2):
+                left = col_starts[j] + side * (size - radius)
+                _fold_end(blurs, left, side, folds, mirrored, corner)
+                _clear_local(ratio, product, distance)
+                for p in range(radius):
+                    _add_local_row(
+                        pixels[left + p], corner[p], offset, codes, ratios, ratio, product, distance
+                    )
+                _add_local_to_cells(ratio, product, distance, ratios, cols, out[:, start:stop, j])
 
 
 # Transforms of the whole patch

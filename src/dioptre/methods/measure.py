@@ -61,7 +61,8 @@ class Statistic:
         numbers: (views, codes, parts) -> (image, map).
         margin: How many rows and columns fewer the response has than the image.
         block: The response covers whole blocks of this many rows and columns only.
-        radius: How far from the border the response depends on where the image ends.
+        blur: Sigma of a Gaussian that reflects at the patch's border, for which a frame has to treat the
+            borders of its patches apart; 0 for none.
     """
 
     cells: (
@@ -70,7 +71,7 @@ class Statistic:
     numbers: Callable[[Views, float, Collection[str]], Float[np.ndarray, "image map"]] | None = None
     margin: tuple[int, int] = (0, 0)
     block: int = 1
-    radius: int = 0
+    blur: int = 0
 
     def extent(self, rows: int, cols: int) -> tuple[int, int]:
         """Returns the rows and columns of the response to an image of this size."""

@@ -1,0 +1,244 @@
+"""The classical measures of every patch of a whole frame, without computing shared pixels twice.
+
+Patches of 128 pixels at a stride of 40 overlap ten times. The kernels therefore sum a response over the
+cells of the lattice that all patch borders cut the frame into, once, and a patch is a box of cells. The
+answers are those of the patch evaluator. Three kinds of measure:
+
+* responses of small filters: box sums of cells, and nothing else;
+* contrast against a Gaussian blur: a patch's blur reflects at the patch's border, so only pixels farther
+  than the blur's radius from it are shared by all patches. The bands along the borders are shared
+  by the patches of one row or one column, and only the corners are a patch's own;
+* measures that order, normalise or transform a patch as a unit: patch by patch.
+
+One slice is held in memory for each core, whatever the number of slices.
+"""
+
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float, Float32, Int, Shaped
+
+from dioptre.methods import contrast, stereo
+from dioptre.methods.measure import (
+    CELL_ROWS,
+    MIN_SIZE,
+    Edges,
+    Measure,
+    Statistic,
+    Sums,
+    Views,
+    apply_formulae,
+    kernels,
+    offsets,
+    parts_needed,
+    patch_sums,
+    sound_views,
+    workers,
+)
+from dioptre.stack import GREEN_VIEWS, LEFT, RIGHT, VIEW_CODES, codes_to_pixels
+
+Image = Float32[np.ndarray, "row col"]
+Starts = Int[np.ndarray, " k"]
+
+
+@dataclass(frozen=True)
+class Patches:
+    """The square patches of a frame: every `stride` pixels, as many as lie wholly inside."""
+
+    rows: int
+    cols: int
+    size: int = 128
+    stride: int = 40
+
+    def __post_init__(self) -> None:
+        if self.stride < 1 or not MIN_SIZE <= self.size <= min(self.rows, self.cols):
+            raise ValueError(
+                f"patches of {self.size} pixels at stride {self.stride} do not fit a frame of "
+                f"{self.cols} x {self.rows} (at least {MIN_SIZE} pixels a patch)"
+            )
+
+    @property
+    def row_starts(self) -> Int[np.ndarray, " r"]:
+        """The first row of each row of patches."""
+        return np.arange(0, self.rows - self.size + 1, self.stride)
+
+    @property
+    def col_starts(self) -> Int[np.ndarray, " c"]:
+        """The first column of each column of patches."""
+        return np.arange(0, self.cols - self.size + 1, self.stride)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns of patches."""
+        return len(self.row_starts), len(self.col_starts)
+
+
+def _edges(starts: Starts, extent: int) -> Edges:
+    """Returns the edges of the cells that windows of `extent` cut, none wider than the kernels allow."""
+    cuts = np.unique(np.concatenate([starts, starts + extent]))
+    split = [np.arange(a, b, CELL_ROWS) for a, b in pairwise(cuts)]
+    return np.concatenate([*split, cuts[-1:]])
+
+
+def _box_sums(
+    cells: Float[np.ndarray, "... cell"], edges: Edges, starts: Starts, extent: int
+) -> Float[np.ndarray, "... k"]:
+    """Returns the sums over the windows along the last axis."""
+    total = np.zeros((*cells.shape[:-1], cells.shape[-1] + 1))
+    np.cumsum(cells, axis=-1, out=total[..., 1:])
+    first, last = np.searchsorted(edges, starts), np.searchsorted(edges, starts + extent)
+    return total[..., last] - total[..., first]
+
+
+def _cell_sums(
+    views: Views, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+) -> Sums:
+    assert statistic.cells is not None
+    height, width = statistic.extent(patches.size, patches.size)
+    rows, cols = _edges(patches.row_starts, height), _edges(patches.col_starts, width)
+    cells = statistic.cells(views, codes, parts, rows, cols)[0]
+    across = _box_sums(cells, cols, patches.col_starts, width)
+    down = _box_sums(np.moveaxis(across, 1, 2), rows, patches.row_starts, height)
+    return Sums(np.moveaxis(down, 1, 2), height * width)
+
+
+def _number_sums(
+    views: Views, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+) -> Sums:
+    """Returns a statistic patch by patch, a row of patches at a time."""
+    windows = [
+        np.lib.stride_tricks.sliding_window_view(view[0], (patches.size, patches.size))[:, :: patches.stride]
+        for view in views
+    ]
+    maps = []
+    for start in patches.row_starts:
+        row = tuple(np.ascontiguousarray(window[start]) for window in windows)
+        sums = patch_sums(row, statistic, codes, parts)
+        maps.append(sums.maps)
+    return Sums(np.stack(maps, axis=1), sums.count)
+
+
+@cache
+def _reflecting_folds(sigma: int) -> Float32[np.ndarray, "out in"]:
+    """Returns the blur of the first `radius` pixels from a border as weights of the first 2 radius pixels."""
+    taps = contrast.gaussian_taps(sigma)
+    radius = len(taps) - 1
+    folds = np.zeros((radius, 2 * radius), dtype=np.float32)
+    for p in range(radius):
+        for k in range(-radius, radius + 1):
+            at = p + k if p + k >= 0 else -1 - p - k
+            folds[p, at] += taps[abs(k)]
+    return folds
+
+
+def _local_sums(
+    views: Views, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+) -> Sums:
+    """Returns contrast against the patches' own blur: interior, bands along the borders, corners."""
+    sigma, size, ratios = statistic.blur, patches.size, "ratio" in parts
+    taps, folds = contrast.gaussian_taps(sigma), _reflecting_folds(sigma)
+    radius = len(folds)
+    inner = size - 2 * radius
+    row_starts, col_starts = patches.row_starts, patches.col_starts
+    offset = offsets(views[0])
+    image = views[0] - offset.astype(np.float32)[:, None, None]
+    row_edges, col_edges = _edges(row_starts + radius, inner), _edges(col_starts + radius, inner)
+
+    cells = np.zeros((1, 3, len(row_edges) - 1, len(col_edges) - 1))
+    kernels().local_cells(image, offset, taps, codes, ratios, row_edges, col_edges, cells)
+    across = _box_sums(cells[0], col_edges, col_starts + radius, inner)
+    interior = _box_sums(np.moveaxis(across, 1, 2), row_edges, row_starts + radius, inner)
+
+    def bands(pixels: Image, starts: Starts, along: Starts, edges: Edges) -> Float[np.ndarray, "map k w"]:
+        cells = np.zeros((3, len(starts), len(edges) - 1))
+        kernels().local_bands(pixels, offset[0], taps, folds, codes, ratios, starts, size, edges, cells)
+        return _box_sums(cells, edges, along + radius, inner)
+
+    corners = np.zeros((3, *patches.shape))
+    kernels().local_corners(image[0], offset[0], folds, codes, ratios, row_starts, col_starts, size, corners)
+    turned_image = np.empty(image[0].T.shape, dtype=np.float32)
+    kernels().turn(image[0], turned_image)
+    turned = bands(turned_image, col_starts, row_starts, row_edges)
+    total = corners + bands(image[0], row_starts, col_starts, col_edges)
+    total += np.moveaxis(interior + turned, 1, 2)
+    return Sums(total, size * size)
+
+
+def _frame_sums(
+    views: Views, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+) -> Sums:
+    reach = 2 * contrast.TRUNCATE * statistic.blur
+    if statistic.cells is None or reach >= patches.size:
+        return _number_sums(views, statistic, codes, parts, patches)
+    if statistic.blur:
+        return _local_sums(views, statistic, codes, parts, patches)
+    return _cell_sums(views, statistic, codes, parts, patches)
+
+
+def _slice_values(
+    views: Sequence[Image],
+    codes: float,
+    statistics: dict[str, Statistic],
+    measures: dict[str, Measure],
+    patches: Patches,
+) -> dict[str, Float[np.ndarray, "r c"]]:
+    sound, ok = sound_views([view[None] for view in views])
+    if not ok.all():
+        return {key: np.full(patches.shape, -np.inf) for key in measures}
+    sums = {
+        name: _frame_sums(sound, statistics[name], codes, parts, patches)
+        for name, parts in parts_needed(measures).items()
+    }
+    return apply_formulae(measures, sums)
+
+
+def frame_scores(
+    frames: Shaped[np.ndarray, "slice view row col"],
+    keys: Sequence[str],
+    size: int = 128,
+    stride: int = 40,
+    black: float = 0.0,
+    white: float = 1.0,
+    view_codes: float = VIEW_CODES,
+) -> dict[str, Float[np.ndarray, "r c slice"]]:
+    """Returns the scores of every patch at every slice for each contrast or dual-pixel measure.
+
+    The answers are those of `dioptre.scores` on each patch. A slice with a NaN or infinite pixel scores minus
+    infinity everywhere.
+
+    Args:
+        frames: Slices of one or two views, of any real dtype; a memory map is read slice by slice.
+        keys: Keys of contrast and dual-pixel measures.
+        size: Rows and columns of a patch.
+        stride: Pixels between neighbouring patches.
+        black: Value of black in `frames`.
+        white: Value of white in `frames`.
+        view_codes: Codes between black and white of one view (`FocalStack.view_codes`).
+    """
+    patches = Patches(frames.shape[2], frames.shape[3], size, stride)
+    green = {key: contrast.MEASURES[key] for key in keys if key in contrast.MEASURES}
+    pair = {key: stereo.MEASURES[key] for key in keys if key in stereo.MEASURES}
+    for key in keys:
+        if key not in green and key not in pair:
+            raise ValueError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
+    if pair and frames.shape[1] != 2:
+        raise ValueError(f"{next(iter(pair))} compares a left and a right view, but the frames have only one")
+
+    def one(index: int) -> dict[str, Float[np.ndarray, "r c"]]:
+        views = codes_to_pixels(frames[index], black, white)
+        values: dict[str, Float[np.ndarray, "r c"]] = {}
+        if green:
+            mean = views.mean(axis=0, dtype=np.float32) if len(views) == 2 else views[0]
+            values |= _slice_values([mean], GREEN_VIEWS * view_codes, contrast.STATISTICS, green, patches)
+        if pair:
+            both = [views[LEFT], views[RIGHT]]
+            values |= _slice_values(both, view_codes, stereo.STATISTICS, pair, patches)
+        return values
+
+    with ThreadPoolExecutor(workers()) as pool:
+        results = list(pool.map(one, range(len(frames))))
+    return {key: np.stack([result[key] for result in results], axis=-1) for key in keys}
