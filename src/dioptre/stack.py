@@ -136,11 +136,13 @@ class FocalStack:
 def codes_to_pixels(
     codes: Shaped[np.ndarray, "..."], black: float, white: float
 ) -> Float32[np.ndarray, "..."]:
-    """Returns (code - black) / (white - black), clipped to [0, 1]; NaN stays NaN."""
+    """Returns (code - black) / (white - black), clipped to [0, 1]; NaN and infinity become NaN."""
     if not white > black:
         raise ValueError(f"white must lie above black, not black {black:g} and white {white:g}")
     pixels = np.subtract(codes, np.float32(black), dtype=np.float32)
     pixels *= np.float32(1.0 / (white - black))
+    if np.issubdtype(codes.dtype, np.floating):
+        pixels[np.isinf(codes)] = np.nan
     return np.clip(pixels, 0.0, 1.0, out=pixels)
 
 

@@ -1,0 +1,249 @@
+"""Is this focus curve a peak? State, confidence and reasons.
+
+A focus curve is a score for each slice, higher is sharper. A measure always has a highest score, also on a
+blank wall; so the verdict asks whether the curve stands out of its own noise. The noise is read off in two
+ways, and the larger counts:
+
+* Slices are separate exposures: noise (and flicker) makes neighbouring scores independent, while defocus
+  changes them smoothly. Third differences, in which a smooth curve vanishes, show the noise. That
+  takes some slices to be sure of.
+* In a stack of fewer than `MANY_SLICES` slices, tiles of the region are scored too. Where there is only
+  noise they disagree on which slice is better.
+
+The peak must stand out of the slices on *both* sides. If it does so on one side only, the curve is still
+rising where the stack ends: the focus lies beyond.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+Curve = Float[np.ndarray, " n"]
+
+FEW_SLICES: Final = 10  # below this, smooth cannot be told from rough
+MANY_SLICES: Final = 25  # from this on, roughness alone tells the noise well enough
+FALSE_ALARMS: Final = 1e-4  # how often pure noise may pass for a peak, were the noise known exactly
+NOISE_IN_DOUBT: Final = 1.25  # the noise is estimated from few slices and may be this much larger
+UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
+SPIKE: Final = 0.1  # neighbours of a lone spike reach less than this part of its height
+RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
+SATURATED: Final = 0.5  # part of the pixels at white
+DARK: Final = 0.01  # mean signal of a region that is too dark, if the curve is flat too
+WHITE: Final = 0.998
+_DRAWS: Final = 400
+
+
+class State(StrEnum):
+    """What became of focusing."""
+
+    FOCUSED = "focused"
+    FAILED = "failed"
+
+
+class Reason(StrEnum):
+    """Why focusing failed, or what to beware of."""
+
+    FLAT_CURVE = "flat-curve"
+    PEAK_AT_EDGE = "peak-at-edge"
+    SPIKE = "spike"
+    SATURATED = "saturated"
+    TOO_DARK = "too-dark"
+    NOT_FINITE = "not-finite"
+    TOO_FEW_SLICES = "too-few-slices"
+    TWO_PEAKS = "two-peaks"
+
+
+WARNINGS: Final = frozenset({Reason.TWO_PEAKS})
+
+EXPLANATIONS: Final[dict[Reason, str]] = {
+    Reason.FLAT_CURVE: "no slice stands out of the noise: nothing to focus on here, or no slice near focus",
+    Reason.PEAK_AT_EDGE: "the score still rises where the stack ends: the best focus lies beyond it",
+    Reason.SPIKE: "one slice stands out alone: a flicker or a faulty picture rather than a focus peak",
+    Reason.SATURATED: "most of the region is at white: expose less",
+    Reason.TOO_DARK: "the region is almost black: expose more, or give the right black and white",
+    Reason.NOT_FINITE: "some slices hold NaN or infinite pixels and were left out",
+    Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
+    Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a focus curve is worth.
+
+    Attributes:
+        state: FOCUSED if the peak can be trusted.
+        confidence: The chance that a second sweep with fresh noise would pick the same slice, give or take
+            one (two in long stacks); at most 0.5 when focusing failed.
+        reasons: Why it failed; may hold a warning when it did not.
+    """
+
+    state: State
+    confidence: float
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """How bright a region is: part of its pixels at white, and mean signal, in the middle of the stack."""
+
+    saturated: float
+    mean: float
+
+    @classmethod
+    def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "Exposure":
+        """Returns the exposure of a region, the median over its slices; NaN pixels count as black."""
+        white = np.array([np.mean(one >= WHITE) for one in pixels])
+        mean = np.array([np.sum(one, where=np.isfinite(one)) / one.size for one in pixels])
+        return cls(float(np.median(white)), float(np.median(mean)))
+
+
+def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exposure) -> Verdict:
+    """Returns the verdict on a focus curve.
+
+    Args:
+        curve: A score for each slice in order; minus infinity for slices that were left out.
+        tiles: Curves of parts of the region, for stacks of fewer than MANY_SLICES; None if there are none.
+        exposure: How bright the region is.
+    """
+    reasons = []
+    if not np.isfinite(curve).all():
+        reasons.append(Reason.NOT_FINITE)
+    if exposure.saturated > SATURATED:
+        reasons.append(Reason.SATURATED)
+    sound = np.isfinite(curve)
+    if sound.sum() < 3:
+        return Verdict(State.FAILED, 0.0, (*reasons, Reason.TOO_FEW_SLICES))
+    height = curve[sound]
+    scale = height.max() - height.min()
+    if scale <= 1e-6 * np.abs(height).max():
+        reasons += [Reason.FLAT_CURVE, *_too_dark(exposure)]
+        return Verdict(State.FAILED, 0.0, tuple(reasons))
+    height = (height - height.min()) / scale
+    noise = curve_noise(height, None if tiles is None else tiles[:, sound])
+    shape = shape_reasons(height, noise)
+    reasons += shape
+    if Reason.FLAT_CURVE in shape:
+        reasons += _too_dark(exposure)
+    failed = any(reason not in WARNINGS for reason in reasons)
+    sure = repeatability(height, min(noise, 1.0))
+    return Verdict(
+        State.FAILED if failed else State.FOCUSED, min(sure, 0.5) if failed else sure, tuple(reasons)
+    )
+
+
+def _too_dark(exposure: Exposure) -> list[Reason]:
+    return [Reason.TOO_DARK] if exposure.mean < DARK else []
+
+
+def curve_noise(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None) -> float:
+    """Returns the standard deviation of the noise of a curve scaled to 0..1."""
+    noises = []
+    if len(curve) >= FEW_SLICES:
+        noises.append(roughness(curve))
+    if tiles is not None and len(tiles) >= 4:
+        noises.append(disagreement(tiles))
+    return max(noises, default=UNKNOWN_NOISE)
+
+
+def roughness(curve: Curve) -> float:
+    """Returns the noise that third differences show (white noise makes their variance 20 times its own).
+
+    Those around the peak are left out, where even a smooth curve bends sharply.
+    """
+    thirds = np.abs(np.diff(curve, 3))
+    far = np.abs(np.arange(len(thirds)) + 1.5 - curve.argmax()) > max(2.5, len(curve) / 12)
+    return _robust_deviation(thirds[far]) / np.sqrt(20)
+
+
+def disagreement(tiles: Float[np.ndarray, "tile n"]) -> float:
+    """Returns the noise of the tiles' mean curve, as a part of that curve's range."""
+    with np.errstate(invalid="ignore"):  # a tile without contrast may score minus infinity
+        steps = np.diff(tiles[np.isfinite(tiles).all(axis=1)], axis=1)
+    if len(steps) < 4:
+        return np.inf
+    spread = 1.4826 * np.median(np.abs(steps - np.median(steps, axis=0)), axis=0)
+    mean = np.concatenate([[0.0], np.cumsum(steps.mean(axis=0))])
+    span = np.ptp(mean)
+    return float(np.median(spread) / np.sqrt(2 * len(steps)) / span) if span > 0 else np.inf
+
+
+def _robust_deviation(magnitudes: Float[np.ndarray, " n"]) -> float:
+    """Returns the standard deviation of zero-mean numbers from their magnitudes, deaf to a few outliers.
+
+    Numbers beyond three robust deviations are left out; the rest give the root mean square.
+    """
+    limit = 3 * 1.4826 * np.median(magnitudes)
+    return float(np.sqrt(np.mean(magnitudes[magnitudes <= limit] ** 2)))
+
+
+def significance(n: int) -> float:
+    """Returns how many deviations the highest of n noisy scores must stand out to be no accident."""
+    return NOISE_IN_DOUBT * NormalDist().inv_cdf(1 - FALSE_ALARMS / n)
+
+
+def shape_reasons(curve: Curve, noise: float) -> list[Reason]:
+    """Returns what is wrong with the shape of a curve scaled to 0..1."""
+    peak, n = int(curve.argmax()), len(curve)
+    needed = significance(n) * noise
+    before, after = curve[:peak][::-1], curve[peak + 1 :]  # going away from the peak
+    clear = [
+        _stands_out(curve[peak], side, other, needed) for side, other in ((before, after), (after, before))
+    ]
+    if not any(clear):
+        return [Reason.FLAT_CURVE]
+    if not all(clear):
+        return [Reason.PEAK_AT_EDGE]
+    base = np.median(curve)
+    neighbours = curve[max(peak - 1, 0) : peak + 2]
+    if n > FEW_SLICES and np.sort(neighbours)[-2] - base < SPIKE * (curve[peak] - base):
+        return [Reason.SPIKE]
+    return [Reason.TWO_PEAKS] if _has_rival(before, needed) or _has_rival(after, needed) else []
+
+
+def _stands_out(top: float, side: Curve, other: Curve, needed: float) -> bool:
+    """Returns whether the peak is clearly higher than the mean of the slices on one side of it.
+
+    At the end of a stack that side is empty. Then the parabola through the last three slices tells: a curve that
+    clearly bends down, and turns over within half a step of the end, has its peak there.
+    """
+    if side.size:
+        return bool(top - side.mean() > needed)
+    slope = (4 * other[0] - 3 * top - other[1]) / 2  # at the end, towards the inside
+    bend = top - 2 * other[0] + other[1]
+    return bool(-bend > np.sqrt(6) * needed and slope < -bend / 2)
+
+
+def _has_rival(side: Curve, needed: float) -> bool:
+    """Returns whether a slice on this side of the peak is nearly as sharp, with a clear valley between."""
+    if side.size < 3:
+        return False
+    rival = int(np.argmax(side[1:])) + 1
+    return bool(side[rival] > RIVAL and side[rival] - side[:rival].min() > max(needed, 0.15))
+
+
+def repeatability(curve: Curve, noise: float) -> float:
+    """Returns how often the smoothed curve with fresh noise peaks at, or next to, the same slice."""
+    padded = np.concatenate([curve[:1], curve, curve[-1:]])
+    smooth = (padded[:-2] + 2 * curve + padded[2:]) / 4
+    peak = int(curve.argmax())
+    smooth[peak] = max(smooth[peak], curve[peak] - noise)  # a narrow true peak is not smoothed away
+    draws = smooth + noise * np.random.default_rng(0).standard_normal((_DRAWS, len(curve)))
+    near = max(1, round(len(curve) / 25))
+    return float(np.mean(np.abs(draws.argmax(axis=1) - peak) <= near))
+
+
+def peak_position(curve: Curve) -> float:
+    """Returns the peak's place between slices, by the parabola through it and its neighbours."""
+    peak = int(np.argmax(curve))
+    if not 0 < peak < len(curve) - 1:
+        return float(peak)
+    before, top, after = curve[peak - 1 : peak + 2]
+    bend = before - 2 * top + after
+    if not (np.isfinite(bend) and bend < 0):
+        return float(peak)
+    return peak + float(np.clip((before - after) / (2 * bend), -0.5, 0.5))
