@@ -1,4 +1,4 @@
-"""dioptre: learned autofocus. Given what a camera sees at one, two or all lens positions, where must the lens go?
+"""dioptre: learned autofocus. From what a camera sees at some lens positions, where the lens must go.
 
     import dioptre
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -143,7 +144,7 @@ def focus(
         grid = grid if grid is not None or dioptres is not None else stack.grid
         pixels = _one_scene(stack)
     else:
-        codes = read_pictures(stack).codes if isinstance(stack, (str, os.PathLike)) else stack
+        codes = read_pictures(Path(stack)).codes if isinstance(stack, (str, os.PathLike)) else stack
         pixels = _to_pixels(codes, black, white)
     if row.views > pixels.shape[1]:
         raise ValueError(f"{method} compares a left and a right view, but the stack has only one view")
@@ -233,8 +234,8 @@ def _checked_roi(roi: Sequence[int], shape: tuple[int, ...]) -> Roi:
     inside = region.x >= 0 and region.y >= 0 and region.x + region.w <= cols and region.y + region.h <= rows
     if not inside or min(region.w, region.h) < MIN_SIZE:
         raise ValueError(
-            f"the region x={region.x} y={region.y} w={region.w} h={region.h} does not lie inside the picture of "
-            f"{cols} x {rows} pixels, or is smaller than {MIN_SIZE} x {MIN_SIZE}"
+            f"the region x={region.x} y={region.y} w={region.w} h={region.h} does not lie inside the picture "
+            f"of {cols} x {rows} pixels, or is smaller than {MIN_SIZE} x {MIN_SIZE}"
         )
     return region
 

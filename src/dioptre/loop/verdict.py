@@ -208,8 +208,8 @@ def shape_reasons(curve: Curve, noise: float) -> list[Reason]:
 def _stands_out(top: float, side: Curve, other: Curve, needed: float) -> bool:
     """Returns whether the peak is clearly higher than the mean of the slices on one side of it.
 
-    At the end of a stack that side is empty. Then the parabola through the last three slices tells: a curve that
-    clearly bends down, and turns over within half a step of the end, has its peak there.
+    At the end of a stack that side is empty. Then the parabola through the last three slices tells: a curve
+    that clearly bends down, and turns over within half a step of the end, has its peak there.
     """
     if side.size:
         return bool(top - side.mean() > needed)

@@ -5,11 +5,17 @@ from jaxtyping import Float
 
 
 def dead_leaves(
-    rows: int, cols: int, rng: np.random.Generator, smallest_px: float = 1.5, largest_px: float = 60.0
+    rows: int,
+    cols: int,
+    rng: np.random.Generator,
+    smallest_px: float = 1.5,
+    largest_px: float = 60.0,
+    grain: float = 0.1,
 ) -> Float[np.ndarray, "{rows} {cols}"]:
     """Returns overlapping discs of random grey whose radii follow r^-3: the statistics of natural images.
 
-    Discs fall from front to back until every pixel is covered by one.
+    Discs fall from front to back until every pixel is covered by one. `grain` is the deviation of a fine
+    texture on them, as a part of their grey: no real surface is quite smooth.
     """
     image = np.zeros((rows, cols))
     free = np.ones((rows, cols), dtype=bool)
@@ -27,4 +33,4 @@ def dead_leaves(
         inside = free[box] & ((y[box] - cy) ** 2 + (x[box] - cx) ** 2 <= radius**2)
         image[box][inside] = rng.uniform(0.05, 0.95)
         free[box] &= ~inside
-    return image
+    return np.clip(image * (1 + grain * rng.standard_normal(image.shape)), 0.0, 1.0)

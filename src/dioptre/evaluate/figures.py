@@ -1,0 +1,94 @@
+"""Pictures of results. The only door to matplotlib, which the extra `figures` brings.
+
+Figures are made without pyplot: nothing global, no window, no display needed.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, CHOSEN, FAILED = "#20435c", "#d95f02", "#a0a0a0"
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """Returns an empty figure of so many inches; a missing matplotlib is named with its remedy."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        raise ImportError("drawing needs matplotlib: pip install 'dioptre[figures]'") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def focus_curve(
+    scores: Float[np.ndarray, " n"],
+    index: int,
+    position: float,
+    focused: bool,
+    pictures: Shaped[np.ndarray, "n row col"],
+    names: Sequence[str],
+    title: str,
+    axis: Float[np.ndarray, " n"] | None = None,
+    axis_label: str = "slice",
+) -> "Figure":
+    """Returns the focus curve with the chosen slice, over thumbnails of it and its neighbours.
+
+    Args:
+        scores: A score for each slice.
+        index: The chosen slice.
+        position: The peak between slices.
+        focused: Whether the choice can be trusted; a failed one is drawn in grey.
+        pictures: What each slice shows, cropped to the region that decided.
+        names: What to call each slice.
+        title: What stands above the curve.
+        axis: Position of each slice, rising or falling; slice numbers by default.
+        axis_label: What the positions are, with their unit.
+    """
+    figure = new_figure(7.2, 5.2)
+    near = [k for k in (index - 1, index, index + 1) if 0 <= k < len(scores)]
+    grid = figure.add_gridspec(2, 3, height_ratios=(1.25, 1))
+    curve = figure.add_subplot(grid[0, :])
+    x = np.arange(len(scores), dtype=np.float64) if axis is None else axis
+    colour = CHOSEN if focused else FAILED
+    _draw_curve(curve, x, scores, index, float(np.interp(position, np.arange(len(x)), x)), colour)
+    curve.set(title=title, xlabel=axis_label, ylabel="score (0 worst, 1 best slice)")
+    if axis is None:
+        curve.locator_params(axis="x", integer=True)
+    low, high = _display_range(pictures[near])
+    for column, k in zip(range(3) if len(near) == 3 else (1, 2), near, strict=False):
+        thumbnail = figure.add_subplot(grid[1, column])
+        thumbnail.imshow(pictures[k], cmap="gray", vmin=low, vmax=high, interpolation="nearest")
+        thumbnail.set(xticks=[], yticks=[])
+        thumbnail.set_title(names[k] + (" (chosen)" if k == index else ""), fontsize=9)
+        for side in thumbnail.spines.values():
+            side.set(color=colour if k == index else "#cccccc", linewidth=2.5 if k == index else 1)
+    return figure
+
+
+def _draw_curve(axes: "Axes", x: Any, scores: Any, index: int, at: float, colour: str) -> None:
+    finite = np.isfinite(scores)
+    low, high = (scores[finite].min(), scores[finite].max()) if finite.any() else (0.0, 1.0)
+    heights = np.where(finite, (scores - low) / (high - low if high > low else 1.0), np.nan)
+    axes.plot(x, heights, "-o", color=INK, markersize=3.5, linewidth=1.2)
+    axes.axvline(at, color=colour, linewidth=1.2)
+    axes.plot(x[index], heights[index], "o", color=colour, markersize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+
+
+def _display_range(pictures: Shaped[np.ndarray, "k row col"]) -> tuple[float, float]:
+    """Returns the values shown black and white: all but the outermost thousandths."""
+    finite = pictures[np.isfinite(pictures)]
+    low, high = np.percentile(finite, (0.1, 99.9)) if finite.size else (0.0, 1.0)
+    return float(low), float(max(high, low + 1e-9))
+
+
+def save(figure: "Figure", path: Path) -> None:
+    """Writes a figure; the suffix says which format."""
+    figure.savefig(path, dpi=130)
