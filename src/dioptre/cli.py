@@ -338,7 +338,6 @@ def run_methods(config: Methods) -> int:
 
 def run_demo(config: Demo) -> int:
     """Runs the demo and prints its table."""
-    from rich.box import SIMPLE  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
     from dioptre.evaluate.metrics import COLUMNS  # noqa: PLC0415
@@ -349,14 +348,18 @@ def run_demo(config: Demo) -> int:
         raise ValueError(f"--stacks takes a positive number, not {config.stacks}")
     with _progress("simulating", quiet=False) as moved:
         found = demo(config.out, config.stacks, config.seed, lambda done: moved(done, config.stacks))
-    table = Table(title=f"{config.stacks} simulated stacks, exact lens", box=SIMPLE, padding=(0, 1, 0, 0))
-    for column in ("", "method", *COLUMNS, "paper's"):
-        table.add_column(column, no_wrap=True, justify="left" if column in ("", "method") else "right")
-    for key, ours, theirs in sorted(found.rows, key=lambda row: (METHODS[row[0]].problem, -row[1].mae)):
-        numbers = [f"{number:.2f}" for number in ours.numbers]
-        table.add_row(METHODS[key].problem.value, key, *numbers, f"{theirs.mae:.2f}" if theirs else "")
     console = _console()
-    console.print(table)
+    for problem in sorted({METHODS[key].problem for key, _, _ in found.rows}):
+        rows = [row for row in found.rows if METHODS[row[0]].problem is problem]
+        table = Table(
+            title=f"{problem.value}: {config.stacks} simulated stacks", box=None, padding=(0, 1, 0, 0)
+        )
+        for column in ("method", *COLUMNS, "paper"):
+            table.add_column(column, no_wrap=True, justify="left" if column == "method" else "right")
+        for key, ours, theirs in sorted(rows, key=lambda row: -row[1].mae):
+            numbers = [f"{number:.2f}" for number in ours.numbers]
+            table.add_row(key, *numbers, f"{theirs.mae:.2f}" if theirs else "")
+        console.print(table)
     console.print("The last column is the MAE that the paper prints, on its own data, which is far harder.")
     for name, result in (("textured plane", found.good), ("blank wall", found.blank)):
         reasons = ", ".join(reason.value for reason in result.reasons) or "no complaints"

@@ -272,7 +272,7 @@ def _focus_region(
 
 def _tiles(
     pixels: Float32[np.ndarray, "slice view row col"],
-) -> Float32[np.ndarray, "tile slice view row col"] | None:
+) -> Float32[np.ndarray, "tile slice view h w"] | None:
     """Returns the region cut into tiles, or None if it is too small for four of them."""
     n, views, rows, cols = pixels.shape
     down, across = min(_TILES, rows // MIN_SIZE), min(_TILES, cols // MIN_SIZE)

@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 Curve = Float[np.ndarray, " n"]
+Side = Float[np.ndarray, " _"]  # the part of a curve on one side of its peak, going away from it
 
 FEW_SLICES: Final = 10  # below this, smooth cannot be told from rough
 MANY_SLICES: Final = 25  # from this on, roughness alone tells the noise well enough
@@ -190,7 +191,7 @@ def shape_reasons(curve: Curve, noise: float) -> list[Reason]:
     """Returns what is wrong with the shape of a curve scaled to 0..1."""
     peak, n = int(curve.argmax()), len(curve)
     needed = significance(n) * noise
-    before, after = curve[:peak][::-1], curve[peak + 1 :]  # going away from the peak
+    before, after = curve[:peak][::-1], curve[peak + 1 :]
     clear = [
         _stands_out(curve[peak], side, other, needed) for side, other in ((before, after), (after, before))
     ]
@@ -205,7 +206,7 @@ def shape_reasons(curve: Curve, noise: float) -> list[Reason]:
     return [Reason.TWO_PEAKS] if _has_rival(before, needed) or _has_rival(after, needed) else []
 
 
-def _stands_out(top: float, side: Curve, other: Curve, needed: float) -> bool:
+def _stands_out(top: float, side: Side, other: Side, needed: float) -> bool:
     """Returns whether the peak is clearly higher than the mean of the slices on one side of it.
 
     At the end of a stack that side is empty. Then the parabola through the last three slices tells: a curve
@@ -218,7 +219,7 @@ def _stands_out(top: float, side: Curve, other: Curve, needed: float) -> bool:
     return bool(-bend > np.sqrt(6) * needed and slope < -bend / 2)
 
 
-def _has_rival(side: Curve, needed: float) -> bool:
+def _has_rival(side: Side, needed: float) -> bool:
     """Returns whether a slice on this side of the peak is nearly as sharp, with a clear valley between."""
     if side.size < 3:
         return False

@@ -42,7 +42,7 @@ from dioptre.methods.measure import (
 from dioptre.stack import GREEN_VIEWS, LEFT, RIGHT, VIEW_CODES, codes_to_pixels
 
 Image = Float32[np.ndarray, "row col"]
-Starts = Int[np.ndarray, " k"]
+Starts = Int[np.ndarray, " _"]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ _INLINE_PIXELS: Final = 60_000  # less work than this is not worth a thread
 
 Images = Float32[np.ndarray, "image row col"]
 Views = tuple[Images, ...]  # (green,) or (left, right)
-Edges = Int[np.ndarray, " edge"]
+Edges = Int[np.ndarray, " _"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,63 @@
+import subprocess
+import sys
+from importlib.metadata import version
+from importlib.resources import files
+
+import pytest
+
+import dioptre
+
+PUBLIC = {
+    "METHODS",
+    "CameraModel",
+    "FocalStack",
+    "FocusGrid",
+    "FocusResult",
+    "evaluate",
+    "focus",
+    "scores",
+}
+
+
+def in_new_python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_public_names_are_these_and_no_others() -> None:
+    assert set(dioptre.__all__) == PUBLIC
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_every_public_name_can_be_had(name: str) -> None:
+    assert getattr(dioptre, name) is not None
+    assert name in dir(dioptre)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'unfocus'"):
+        _ = dioptre.unfocus
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = "{'numpy', 'numba', 'cv2', 'torch', 'matplotlib', 'scipy', 'jaxtyping'}"
+    code = f"import sys, dioptre; print(sorted({heavy} & sys.modules.keys()))"
+    assert in_new_python(code).strip() == "[]"
+
+
+def test_the_table_of_methods_does_not_load_the_kernels() -> None:
+    code = "import sys, dioptre; dioptre.METHODS; print('numba' in sys.modules, 'torch' in sys.modules)"
+    assert in_new_python(code).split() == ["False", "False"]
+
+
+def test_focusing_needs_neither_torch_nor_matplotlib() -> None:
+    code = (
+        "import sys, numpy as np, dioptre\n"
+        "dioptre.focus(np.random.default_rng(0).random((5, 32, 32)))\n"
+        "print('torch' in sys.modules, 'matplotlib' in sys.modules)"
+    )
+    assert in_new_python(code).split() == ["False", "False"]
+
+
+def test_the_package_is_typed_and_has_a_version() -> None:
+    assert files("dioptre").joinpath("py.typed").is_file()
+    assert version("dioptre") == dioptre.__version__

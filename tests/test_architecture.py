@@ -1,0 +1,90 @@
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "dioptre"
+
+# A room may import only rooms on earlier lines; rooms on one line do not know each other.
+ORDER = (
+    ("optics",),
+    ("stack",),
+    ("methods", "simulate", "groundtruth", "dataset"),
+    ("cameras",),
+    ("loop",),
+    ("train", "evaluate"),
+    ("pipeline",),
+    ("web",),
+    ("cli",),
+)
+LINE = {room: line for line, rooms in enumerate(ORDER) for room in rooms}
+
+# Heavy libraries have one door each.
+DOORS = {
+    "torch": "train",
+    "onnxruntime": "methods.learned",
+    "matplotlib": "evaluate.figures",
+    "pycolmap": "groundtruth.sfm",
+    "numba": "methods.kernels",
+    "tyro": "cli",
+    "cv2": "dataset",
+    "tifffile": "dataset",
+}
+
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} uses a relative import"
+            found.add(node.module or "")
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def rooms_of(names: set[str]) -> set[str]:
+    rooms = {name.split(".")[1] for name in names if name.startswith("dioptre.")}
+    return rooms & LINE.keys()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_a_room_imports_only_rooms_before_it(path: Path) -> None:
+    room = dotted(path).split(".")[0]
+    assert room in LINE, f"{room} is not a room of the design"
+    for other in rooms_of(imports(path)) - {room}:
+        assert LINE[other] < LINE[room], f"{dotted(path)} imports {other}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_heavy_libraries_have_one_door(path: Path) -> None:
+    for library in {name.split(".")[0] for name in imports(path)} & DOORS.keys():
+        door = DOORS[library]
+        assert dotted(path) == door or dotted(path).startswith(f"{door}."), (
+            f"{dotted(path)} imports {library}"
+        )
+
+
+def test_the_check_sees_an_import_against_the_flow(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("from dioptre.cli import main\nimport torch.nn\nfrom dioptre import loop\n")
+    assert rooms_of(imports(bad)) == {"cli", "loop"}
+    assert "torch.nn" in imports(bad)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_every_module_says_what_it_holds(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_no_module_is_a_drawer_for_odds_and_ends(path: Path) -> None:
+    assert path.stem not in {"utils", "util", "common", "helpers", "misc"}

@@ -1,0 +1,174 @@
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+from dioptre import METHODS, __version__
+from dioptre.cli import BAD_INPUT, FOCUSED, NOT_FOCUSED, main, parse_roi, sparkline
+
+SHARP = 4
+
+
+@pytest.fixture(scope="module")
+def pictures() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    texture = rng.random((72, 96))
+    blurred = [gaussian_filter(texture, 0.3 + 0.5 * abs(k - SHARP)) for k in range(11)]
+    noisy = [120 + 300 * (one - 0.5) + rng.normal(0, 1, one.shape) for one in blurred]
+    return np.clip(np.round(noisy), 0, 255).astype(np.uint8)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, pictures: np.ndarray) -> Path:
+    home = tmp_path / "stack"
+    home.mkdir()
+    for k, picture in enumerate(pictures):
+        cv2.imwrite(str(home / f"IMG_{0.5 * k + 1:05.2f}.png"), picture)
+    return home
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    main([*arguments, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == BAD_INPUT
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("dioptre: ")
+    assert said.err.count("\n") == 1
+    return said.err
+
+
+def test_focus_names_the_sharp_picture(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["focus", str(folder)]) == FOCUSED
+    said = capsys.readouterr()
+    assert "IMG_03.00.png" in said.out
+    assert "focused" in said.out
+    assert said.err == ""
+
+
+def test_focus_json_is_json_and_nothing_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(capsys, "focus", str(folder))
+    assert found["index"] == SHARP
+    assert found["name"] == "IMG_03.00.png"
+    assert found["state"] == "focused"
+    assert len(found["scores"]) == 11
+    assert found["dioptres"] is None
+
+
+def test_positions_come_from_the_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(capsys, "focus", str(folder), "--positions", "names")
+    assert found["dioptres"] == pytest.approx(3.0, abs=0.2)
+    assert found["distance_m"] == pytest.approx(1 / found["dioptres"])
+    found = run_json(capsys, "focus", str(folder), "--positions", "names", "--unit", "um")
+    assert found["position_um"] == pytest.approx(3.0, abs=0.2)
+    assert found["dioptres"] is None
+    found = run_json(capsys, "focus", str(folder), "--positions", "names", "--unit", "metres")
+    assert found["distance_m"] == pytest.approx(3.0, abs=0.2)
+
+
+def test_a_blank_wall_is_not_focused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wall = np.random.default_rng(1).normal(100, 3, (30, 64, 64)).round().astype(np.uint8)
+    np.save(tmp_path / "wall.npy", wall)
+    assert main(["focus", str(tmp_path / "wall.npy")]) == NOT_FOCUSED
+    said = capsys.readouterr()
+    assert "not focused: flat-curve" in said.err
+    assert "failed" in said.out
+
+
+def test_several_regions_are_all_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["focus", str(folder), "--roi", "0,0,40,40", "--roi", "50,20,40,40"]
+    assert main(arguments) == FOCUSED
+    said = capsys.readouterr().out
+    assert "0,0,40,40" in said
+    assert "50,20,40,40" in said
+    assert len(run_json(capsys, *arguments)["regions"]) == 2
+
+
+def test_a_plot_is_drawn(folder: Path, tmp_path: Path) -> None:
+    assert main(["focus", str(folder), "--plot", str(tmp_path / "curve.png")]) == FOCUSED
+    picture = cv2.imread(str(tmp_path / "curve.png"))
+    assert picture.shape[0] > 400
+    orange = (picture[..., 2].astype(int) - picture[..., 0]) > 150
+    assert orange.sum() > 500  # the chosen slice is marked
+
+
+def test_skipped_files_are_named(
+    folder: Path, pictures: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cv2.imwrite(str(folder / "depth.png"), pictures[0])
+    assert run_json(capsys, "focus", str(folder))["skipped"] == ["depth.png"]
+    main(["focus", str(folder)])
+    assert "depth.png" in capsys.readouterr().err
+
+
+def test_bad_input_is_one_sentence(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "empty" in refused(capsys, "focus", str(tmp_path / "empty"))
+    assert "nowhere" in refused(capsys, "focus", str(tmp_path / "nowhere"))
+    assert "laplacian-energy" in refused(capsys, "focus", str(folder), "--method", "laplacian-enrgy")
+    assert "90 x" not in refused(capsys, "focus", str(folder), "--roi", "90,0,40,40")
+    assert "'1,2'" in refused(capsys, "focus", str(folder), "--roi", "1,2")
+    assert "one view" in refused(capsys, "focus", str(folder), "--method", "census-transform")
+    assert "49" in refused(capsys, "focus", str(folder), "--positions", "learnaf")
+    assert "leave out --unit" in refused(
+        capsys, "focus", str(folder), "--positions", "learnaf", "--unit", "um"
+    )
+    assert "--stacks" in refused(capsys, "demo", "--stacks", "0", "--out", str(tmp_path))
+    assert "missing" in refused(capsys, "focus", str(folder), "--plot", str(tmp_path / "missing" / "a.png"))
+
+
+def test_one_unreadable_picture_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "IMG_02.50.png").write_bytes(b"not a picture")
+    assert "IMG_02.50.png" in refused(capsys, "focus", str(folder))
+
+
+def test_mixed_sizes_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cv2.imwrite(str(folder / "IMG_02.50.png"), np.zeros((10, 20), np.uint8))
+    assert "IMG_02.50.png" in refused(capsys, "focus", str(folder))
+
+
+def test_unknown_flags_end_with_2(folder: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["focus", str(folder), "--no-such-flag"])
+    assert ended.value.code == BAD_INPUT
+
+
+def test_methods_lists_every_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["key"] for row in rows] == list(METHODS)
+    assert main(["methods"]) == 0
+    said = capsys.readouterr().out
+    assert all(key in said for key in ("wavelet-sum-2", "census-transform"))
+
+
+def test_demo_writes_its_table_and_its_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--stacks", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "blank wall: failed" in said
+    table = (tmp_path / "demo" / "table.md").read_text(encoding="utf-8")
+    assert "Mean Local Norm-Dist-Sq (σ = 4) | 1.000" in table
+    assert "simulated" in table
+    assert (tmp_path / "demo" / "focus_curve.png").stat().st_size > 10_000
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == f"dioptre {__version__}"
+
+
+def test_parse_roi_takes_four_whole_numbers() -> None:
+    assert parse_roi("1,2,30,40") == (1, 2, 30, 40)
+    with pytest.raises(ValueError, match="whole pixels"):
+        parse_roi("1,2,3.5,4")
+
+
+def test_sparkline_has_a_block_for_each_slice() -> None:
+    assert sparkline(np.array([0.0, -np.inf, 1.0, 0.5])) == "▁ █▄"
+    assert sparkline(np.array([2.0, 2.0])) == "▁▁"
