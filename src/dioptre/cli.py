@@ -165,15 +165,16 @@ def run_focus(config: Focus) -> int:
     with _progress("reading pictures", config.json) as moved:
         pictures = read_pictures(config.stack, moved)
     values = None if config.positions is None else _read_positions(config, pictures)
-    result = focus(
-        pictures.codes,
-        config.method,
-        **_position_arguments(values, config.unit),
-        roi=regions or None,
-        policy=config.policy,
-        black=config.black,
-        white=config.white,
-    )
+    with _progress("focusing (the first run compiles the measure, which takes some seconds)", config.json):
+        result = focus(
+            pictures.codes,
+            config.method,
+            **_position_arguments(values, config.unit),
+            roi=regions or None,
+            policy=config.policy,
+            black=config.black,
+            white=config.white,
+        )
     if config.plot is not None:
         _plot(config, pictures, result, values)
     if config.json:
