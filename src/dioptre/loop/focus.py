@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
 from dioptre.dataset.images import read_pictures
-from dioptre.loop.verdict import MANY_SLICES, Exposure, Reason, State, judge, peak_position
+from dioptre.loop.verdict import Exposure, Reason, State, judge, peak_position
 from dioptre.methods import Method, Problem, find_method
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid, dioptres_to_metres
@@ -247,9 +247,8 @@ def _focus_region(
     shown = region[::-1] if ladder.falling else region
     focuser = method.build()
     curve = focuser.scores(FocalStack.full(shown[None], ladder.grid))[0]
-    tiles = None
-    if len(shown) < MANY_SLICES and (cut := _tiles(shown)) is not None:
-        tiles = focuser.scores(FocalStack.full(cut, ladder.grid))
+    cut = _tiles(shown)
+    tiles = None if cut is None else focuser.scores(FocalStack.full(cut, ladder.grid))
     verdict = judge(curve, tiles, Exposure.of(region))
     position = peak_position(curve)
     known = ladder.grid.known

@@ -1,14 +1,14 @@
 """Is this focus curve a peak? State, confidence and reasons.
 
 A focus curve is a score for each slice, higher is sharper. A measure always has a highest score, also on a
-blank wall; so the verdict asks whether the curve stands out of its own noise. The noise is read off in two
-ways, and the larger counts:
+blank wall; so the verdict asks whether the peak stands out of the curve's noise. The noise is read
+off in two ways:
 
-* Slices are separate exposures: noise (and flicker) makes neighbouring scores independent, while defocus
-  changes them smoothly. Third differences, in which a smooth curve vanishes, show the noise. That
-  takes some slices to be sure of.
-* In a stack of fewer than `MANY_SLICES` slices, tiles of the region are scored too. Where there is only
-  noise they disagree on which slice is better.
+* **Disagreement.** Tiles of the region are scored too. Where there is only noise, they disagree on
+  which slice is better.
+* **Roughness.** Slices are separate exposures: flicker makes neighbouring scores independent, and all tiles
+  agree on it, while defocus changes them smoothly. Third differences, in which a smooth curve vanishes,
+  show it.
 
 The peak must stand out of the slices on *both* sides. If it does so on one side only, the curve is still
 rising where the stack ends: the focus lies beyond.
@@ -26,9 +26,10 @@ Curve = Float[np.ndarray, " n"]
 Side = Float[np.ndarray, " _"]  # the part of a curve on one side of its peak, going away from it
 
 FEW_SLICES: Final = 10  # below this, smooth cannot be told from rough
-MANY_SLICES: Final = 25  # from this on, roughness alone tells the noise well enough
+FEW_TILES: Final = 4
 FALSE_ALARMS: Final = 1e-4  # how often pure noise may pass for a peak, were the noise known exactly
-NOISE_IN_DOUBT: Final = 1.25  # the noise is estimated from few slices and may be this much larger
+NOISE_IN_DOUBT: Final = 1.25  # the noise is an estimate and may be this much larger
+STEADY: Final = 4.2  # a peak stands out of flicker by so many times the roughness
 UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
 SPIKE: Final = 0.1  # neighbours of a lone spike reach less than this part of its height
 RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
@@ -108,7 +109,7 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
 
     Args:
         curve: A score for each slice in order; minus infinity for slices that were left out.
-        tiles: Curves of parts of the region, for stacks of fewer than MANY_SLICES; None if there are none.
+        tiles: Curves of parts of the region; None if it is too small to be cut.
         exposure: How bright the region is.
     """
     reasons = []
@@ -125,13 +126,13 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
         reasons += [Reason.FLAT_CURVE, *_too_dark(exposure)]
         return Verdict(State.FAILED, 0.0, tuple(reasons))
     height = (height - height.min()) / scale
-    noise = curve_noise(height, None if tiles is None else tiles[:, sound])
-    shape = shape_reasons(height, noise)
+    noise = Noise.of(height, None if tiles is None else tiles[:, sound])
+    shape = shape_reasons(height, noise.needed_rise(len(height)))
     reasons += shape
     if Reason.FLAT_CURVE in shape:
         reasons += _too_dark(exposure)
     failed = any(reason not in WARNINGS for reason in reasons)
-    sure = repeatability(height, min(noise, 1.0))
+    sure = repeatability(height, min(noise.total, 1.0))
     return Verdict(
         State.FAILED if failed else State.FOCUSED, min(sure, 0.5) if failed else sure, tuple(reasons)
     )
@@ -141,14 +142,31 @@ def _too_dark(exposure: Exposure) -> list[Reason]:
     return [Reason.TOO_DARK] if exposure.mean < DARK else []
 
 
-def curve_noise(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None) -> float:
-    """Returns the standard deviation of the noise of a curve scaled to 0..1."""
-    noises = []
-    if len(curve) >= FEW_SLICES:
-        noises.append(roughness(curve))
-    if tiles is not None and len(tiles) >= 4:
-        noises.append(disagreement(tiles))
-    return max(noises, default=UNKNOWN_NOISE)
+@dataclass(frozen=True)
+class Noise:
+    """The deviation of the noise of a curve scaled to 0..1, by tiles and by slices; None if unknown."""
+
+    disagreement: float | None
+    roughness: float | None
+
+    @classmethod
+    def of(cls, curve: Curve, tiles: Float[np.ndarray, "tile n"] | None) -> "Noise":
+        """Returns the noise of a curve, as far as there are tiles and slices enough to tell."""
+        return cls(
+            None if tiles is None or len(tiles) < FEW_TILES else disagreement(tiles),
+            None if len(curve) < FEW_SLICES else roughness(curve),
+        )
+
+    @property
+    def total(self) -> float:
+        """The larger of the two."""
+        return max((v for v in (self.disagreement, self.roughness) if v is not None), default=UNKNOWN_NOISE)
+
+    def needed_rise(self, n: int) -> float:
+        """Returns how far the highest of n scores must stand above its surroundings to be no accident."""
+        if self.disagreement is None:
+            return significance(n) * self.total
+        return max(significance(n) * self.disagreement, STEADY * (self.roughness or 0.0))
 
 
 def roughness(curve: Curve) -> float:
@@ -187,10 +205,9 @@ def significance(n: int) -> float:
     return NOISE_IN_DOUBT * NormalDist().inv_cdf(1 - FALSE_ALARMS / n)
 
 
-def shape_reasons(curve: Curve, noise: float) -> list[Reason]:
-    """Returns what is wrong with the shape of a curve scaled to 0..1."""
+def shape_reasons(curve: Curve, needed: float) -> list[Reason]:
+    """Returns what is wrong with the shape of a curve scaled to 0..1, for a needed rise of its peak."""
     peak, n = int(curve.argmax()), len(curve)
-    needed = significance(n) * noise
     before, after = curve[:peak][::-1], curve[peak + 1 :]
     clear = [
         _stands_out(curve[peak], side, other, needed) for side, other in ((before, after), (after, before))
