@@ -15,6 +15,7 @@ PUBLIC = {
     "FocusResult",
     "evaluate",
     "focus",
+    "open_patches",
     "scores",
 }
 

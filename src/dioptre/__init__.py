@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dioptre import evaluate as evaluate
+    from dioptre.dataset.store import open_patches as open_patches
     from dioptre.loop.focus import FocusResult as FocusResult
     from dioptre.loop.focus import focus as focus
     from dioptre.methods import METHODS as METHODS
@@ -31,6 +32,7 @@ _HOMES = {
     "METHODS": "dioptre.methods",
     "evaluate": "dioptre",
     "focus": "dioptre.loop.focus",
+    "open_patches": "dioptre.dataset.store",
     "scores": "dioptre.methods",
 }
 
@@ -42,6 +44,7 @@ __all__ = [
     "FocusResult",
     "evaluate",
     "focus",
+    "open_patches",
     "scores",
 ]
 

@@ -96,16 +96,57 @@ class Demo:
     """Seed of the simulation; the same seed gives the same table."""
 
 
+@dataclass(frozen=True)
+class Simulate:
+    """Write a store of labelled patches: simulated dual-pixel focal stacks with known focus.
+
+    A run that was stopped goes on where it was. The same seed gives the same bytes, whatever the workers.
+    """
+
+    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
+    """Folder of the store."""
+
+    patches: int = 2000
+    """How many patches."""
+
+    seed: int = 0
+    """Seed of everything."""
+
+    camera: Annotated[str, tyro.conf.arg(metavar="CAMERA")] = "pixel3"
+    """pixel3, or a TOML file that describes a camera (docs/data.md)."""
+
+    device: Literal["center", "left", "random"] = "center"
+    """Which phone of the rig, or another one in every scene."""
+
+    light: Literal["mixed", "normal", "dark", "both"] = "mixed"
+    """Normal or low light; both for every scene in both, one after the other."""
+
+    split: Literal["mixed", "train", "validation", "test"] = "mixed"
+    """The split that the scenes belong to; no texture is in two splits."""
+
+    exact_lens: bool = False
+    """Let the lens go exactly where it is told."""
+
+    workers: int = 0
+    """Processes; 0 for one a core."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if argv == ["--version"]:
         sys.stdout.write(f"dioptre {__version__}\n")
         return 0
-    commands: dict[type, Callable[[Any], int]] = {Focus: run_focus, Methods: run_methods, Demo: run_demo}
+    commands: dict[type, Callable[[Any], int]] = {
+        Focus: run_focus,
+        Methods: run_methods,
+        Simulate: run_simulate,
+        Demo: run_demo,
+    }
     config = tyro.cli(
         Annotated[Focus, tyro.conf.subcommand("focus")]
         | Annotated[Methods, tyro.conf.subcommand("methods")]
+        | Annotated[Simulate, tyro.conf.subcommand("simulate")]
         | Annotated[Demo, tyro.conf.subcommand("demo")],
         prog="dioptre",
         description="Learned autofocus: from what a camera sees, where the lens must go.",
@@ -331,6 +372,23 @@ def run_methods(config: Methods) -> int:
     console = _console()
     console.print(table)
     console.print("I* a stack of green pictures; D* a stack of left and right dual-pixel views.")
+    return 0
+
+
+# simulate
+
+
+def run_simulate(config: Simulate) -> int:
+    """Writes a store of simulated patches."""
+    from dioptre.methods.measure import workers  # noqa: PLC0415
+    from dioptre.pipeline import Simulation, simulate  # noqa: PLC0415
+
+    if config.patches < 1 or config.workers < 0:
+        raise ValueError(f"--patches and --workers are positive, not {config.patches} and {config.workers}")
+    settings = {name: getattr(config, name) for name in Simulation.__dataclass_fields__}
+    with _progress("simulating", quiet=False) as moved:
+        simulate(config.out, Simulation(**settings), config.workers or workers(), moved)
+    sys.stdout.write(f"wrote {config.patches} patches to {config.out}\n")
     return 0
 
 

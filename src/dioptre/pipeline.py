@@ -1,20 +1,30 @@
 """One function for each arrow of the data flow: what it needs in, one folder out.
 
-So far the demo: simulate a small test set, run every method, draw one focus curve.
+demo      a small simulated test set, every method, one focus curve
+simulate  a store of labelled patches
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
+from itertools import accumulate
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Int
+from jaxtyping import Float32, Int, UInt16
 
+from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.evaluate import figures, paper
 from dioptre.evaluate.metrics import Metrics, format_rows, measure
 from dioptre.loop.focus import FocusResult, focus
 from dioptre.methods import METHODS, best_index, scores
-from dioptre.optics import CameraModel
+from dioptre.optics import CameraModel, FocusGrid
+from dioptre.simulate import sensor
+from dioptre.simulate.capture import Conditions, draw_patch, draw_textures
+from dioptre.simulate.device import Device
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.scene import dead_leaves
 from dioptre.simulate.sensor import expose
@@ -91,3 +101,131 @@ DEMO_NOTE = """# Classical measures on simulated planes
 exactly where it is told. This is far easier than real captures.
 
 """
+
+
+# simulate
+
+PATCHES_PER_SCENE = 16
+SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What decides the patches of a simulated store: the same values give the same bytes.
+
+    Attributes:
+        patches: How many.
+        seed: Seed of everything.
+        camera: "pixel3", or the path of a camera's TOML file.
+        device: "center", "left", or "random" for another phone in every scene.
+        light: "normal", "dark", "mixed" as drawn, or "both" for every scene in both, one after the other.
+        split: "mixed", or the split that all scenes belong to.
+        exact_lens: Whether the lens goes exactly where it is told.
+    """
+
+    patches: int = 2000
+    seed: int = 0
+    camera: str = "pixel3"
+    device: str = "center"
+    light: str = "mixed"
+    split: str = "mixed"
+    exact_lens: bool = False
+
+
+def simulate(out: Path, simulation: Simulation, workers: int, done: Callable[[int, int], None]) -> None:
+    """Writes a store of simulated patches; a run that was stopped goes on where it was.
+
+    Args:
+        out: The store's folder.
+        simulation: What to simulate.
+        workers: How many processes; the result does not depend on it.
+        done: Called with the number of patches written and of all.
+    """
+    camera = _camera(simulation.camera)
+    form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
+    config = {**asdict(simulation), "camera": _camera_entries(camera)}
+    writer = StoreWriter(out, form, config, simulation.patches)
+    missing = writer.missing_shards()
+    finished = simulation.patches - sum(len(writer.patches(number)) for number in missing)
+    done(finished, simulation.patches)
+    if workers <= 1:
+        for number in missing:
+            finished += _write_shard(writer, simulation, number)
+            done(finished, simulation.patches)
+    else:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            for count in pool.map(partial(_write_shard, writer, simulation), missing):
+                finished += count
+                done(finished, simulation.patches)
+    writer.finish()
+
+
+def _camera(name: str) -> CameraModel:
+    return CameraModel.pixel3() if name == "pixel3" else CameraModel.from_toml(name)
+
+
+def _camera_entries(camera: CameraModel) -> dict[str, Any]:
+    """Returns a camera as plain JSON, so that a store knows it whatever becomes of its file."""
+    return {**asdict(replace(camera, grid=FocusGrid.learnaf())), "grid": camera.grid.dioptres.tolist()}
+
+
+def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> int:
+    camera = _camera(simulation.camera)
+    patches = [simulate_patch(camera, simulation, index) for index in writer.patches(number)]
+    writer.write_shard(number, np.stack([codes for codes, _ in patches]), [row for _, row in patches])
+    return len(patches)
+
+
+def simulate_patch(
+    camera: CameraModel, simulation: Simulation, index: int
+) -> tuple[UInt16[np.ndarray, "slice view native col"], dict[str, object]]:
+    """Returns the native codes of one patch of a simulation, and its row."""
+    pair = simulation.light == "both"
+    scene = index // PATCHES_PER_SCENE
+    split, textures, device = _scene(simulation.seed, simulation.split, simulation.device, scene)
+    light = ("normal", "dark")[index % 2] if pair else simulation.light
+    patch = draw_patch(
+        camera,
+        device,
+        textures,
+        np.random.default_rng([simulation.seed, _code(split), scene, 1, index // 2 if pair else index]),
+        Conditions.exact() if simulation.exact_lens else Conditions(),
+        SIZE,
+        None if light == "mixed" else light,
+    )
+    rows, cols = camera.frame
+    name = f"{split}{scene:06d}"
+    return patch.native, {
+        "scene": name,
+        "capture": f"{name}_{index % PATCHES_PER_SCENE}",
+        "split": split,
+        "row": int(patch.at[1] + (rows - SIZE) / 2),
+        "col": int(patch.at[0] + (cols - SIZE) / 2),
+        "truth": patch.truth,
+        "where_x": patch.at[0] / (cols / 2),
+        "where_y": patch.at[1] / (rows / 2),
+        "depth": patch.depth,
+        "depth_spread": patch.depth_spread,
+        "lens_error": patch.lens_error,
+        "kind": patch.kind,
+        "light": patch.light,
+        "device": simulation.device,
+    }
+
+
+def _code(split: str) -> int:
+    return list(SPLITS).index(split)
+
+
+@lru_cache(maxsize=2)
+def _scene(
+    seed: int, split: str, device: str, scene: int
+) -> tuple[str, list[Float32[np.ndarray, "n n"]], Device]:
+    """Returns a scene's split, textures and phone. The split is part of the seed: no two share a texture."""
+    if split == "mixed":
+        draw = float(np.random.default_rng([seed, scene]).random())
+        upto = zip(SPLITS, accumulate(SPLITS.values()), strict=True)
+        split = next((name for name, limit in upto if draw <= limit), "test")
+    rng = np.random.default_rng([seed, _code(split), scene, 0])
+    phone = Device.draw(rng) if device == "random" else Device.left() if device == "left" else Device.center()
+    return split, draw_textures(rng), phone

@@ -125,7 +125,8 @@ class FocalStack:
         """Returns the one-view stack: the mean of left and right."""
         if self.views == 1:
             return self
-        return replace(self, pixels=self.pixels.mean(axis=2, keepdims=True, dtype=np.float32))
+        with np.errstate(invalid="ignore"):  # opposite infinities are NaN, as they should be
+            return replace(self, pixels=self.pixels.mean(axis=2, keepdims=True, dtype=np.float32))
 
     @property
     def green_codes(self) -> float:

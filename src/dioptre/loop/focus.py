@@ -20,7 +20,7 @@ from dioptre.loop.verdict import Exposure, Reason, State, judge, peak_position
 from dioptre.methods import Method, Problem, find_method
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid, dioptres_to_metres
-from dioptre.stack import FocalStack, codes_to_pixels
+from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels
 
 DEFAULT_METHOD: Final = "local-norm-dist-sq-4"
 _TILES: Final = 4  # a region is cut into at most 4 x 4 tiles to see whether they agree
@@ -141,15 +141,15 @@ def focus(
     if row.problem not in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL):
         raise ValueError(f"{method} does not look at a whole stack")
     if isinstance(stack, FocalStack):
-        grid = grid if grid is not None or dioptres is not None else stack.grid
-        pixels = _one_scene(stack)
+        grid = stack.grid if grid is None and dioptres is None and positions_um is None else grid
+        pixels, view_codes = _one_scene(stack), stack.view_codes
     else:
         codes = read_pictures(Path(stack)).codes if isinstance(stack, (str, os.PathLike)) else stack
-        pixels = _to_pixels(codes, black, white)
+        pixels, view_codes = _to_pixels(codes, black, white), VIEW_CODES
     if row.views > pixels.shape[1]:
         raise ValueError(f"{method} compares a left and a right view, but the stack has only one view")
     ladder = _ladder(len(pixels), grid, dioptres, positions_um)
-    regions = [_focus_region(pixels, row, ladder, one) for one in _rois(roi, pixels.shape[2:])]
+    regions = [_focus_region(pixels, view_codes, row, ladder, one) for one in _rois(roi, pixels.shape[2:])]
     if len(regions) == 1:
         return regions[0]
     return replace(_decide(regions, Policy(policy), ladder), regions=tuple(regions))
@@ -241,14 +241,18 @@ def _checked_roi(roi: Sequence[int], shape: tuple[int, ...]) -> Roi:
 
 
 def _focus_region(
-    pixels: Float32[np.ndarray, "slice view row col"], method: Method, ladder: _Ladder, roi: Roi | None
+    pixels: Float32[np.ndarray, "slice view row col"],
+    view_codes: float,
+    method: Method,
+    ladder: _Ladder,
+    roi: Roi | None,
 ) -> FocusResult:
     region = pixels if roi is None else pixels[:, :, roi.y : roi.y + roi.h, roi.x : roi.x + roi.w]
     shown = region[::-1] if ladder.falling else region
     focuser = method.build()
-    curve = focuser.scores(FocalStack.full(shown[None], ladder.grid))[0]
+    curve = focuser.scores(FocalStack.full(shown[None], ladder.grid, view_codes=view_codes))[0]
     cut = _tiles(shown)
-    tiles = None if cut is None else focuser.scores(FocalStack.full(cut, ladder.grid))
+    tiles = None if cut is None else focuser.scores(FocalStack.full(cut, ladder.grid, view_codes=view_codes))
     verdict = judge(curve, tiles, Exposure.of(region))
     position = peak_position(curve)
     known = ladder.grid.known

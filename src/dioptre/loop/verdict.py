@@ -91,17 +91,25 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Exposure:
-    """How bright a region is: part of its pixels at white, and mean signal, in the middle of the stack."""
+    """How a region was exposed, in the middle of the stack.
+
+    Attributes:
+        saturated: Part of the pixels at white.
+        mean: Mean signal.
+        finite: Whether no slice holds a NaN or infinite pixel.
+    """
 
     saturated: float
     mean: float
+    finite: bool = True
 
     @classmethod
     def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "Exposure":
         """Returns the exposure of a region, the median over its slices; NaN pixels count as black."""
         white = np.array([np.mean(one >= WHITE) for one in pixels])
         mean = np.array([np.sum(one, where=np.isfinite(one)) / one.size for one in pixels])
-        return cls(float(np.median(white)), float(np.median(mean)))
+        finite = all(bool(np.isfinite(one).all()) for one in pixels)
+        return cls(float(np.median(white)), float(np.median(mean)), finite)
 
 
 def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exposure) -> Verdict:
@@ -113,13 +121,15 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
         exposure: How bright the region is.
     """
     reasons = []
-    if not np.isfinite(curve).all():
+    if not exposure.finite:
         reasons.append(Reason.NOT_FINITE)
     if exposure.saturated > SATURATED:
         reasons.append(Reason.SATURATED)
     sound = np.isfinite(curve)
-    if sound.sum() < 3:
+    if len(curve) < 3 or (sound.sum() < 3 and not exposure.finite):
         return Verdict(State.FAILED, 0.0, (*reasons, Reason.TOO_FEW_SLICES))
+    if sound.sum() < 3:  # nothing to score: to a dual-pixel measure, a view without contrast
+        return Verdict(State.FAILED, 0.0, (*reasons, Reason.FLAT_CURVE, *_too_dark(exposure)))
     height = curve[sound]
     scale = height.max() - height.min()
     if scale <= 1e-6 * np.abs(height).max():
@@ -233,7 +243,7 @@ def _stands_out(top: float, side: Side, other: Side, needed: float) -> bool:
         return bool(top - side.mean() > needed)
     slope = (4 * other[0] - 3 * top - other[1]) / 2  # at the end, towards the inside
     bend = top - 2 * other[0] + other[1]
-    return bool(-bend > np.sqrt(6) * needed and slope < -bend / 2)
+    return bool(-bend > np.sqrt(6) * needed and slope > bend / 2)
 
 
 def _has_rival(side: Side, needed: float) -> bool:

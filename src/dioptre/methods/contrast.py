@@ -17,6 +17,7 @@ from jaxtyping import Float
 
 from dioptre.methods.base import Scores
 from dioptre.methods.measure import (
+    ROUNDING,
     Edges,
     Measure,
     Statistic,
@@ -110,9 +111,11 @@ def _local(sigma: int) -> Statistic:
         views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
     ) -> Float[np.ndarray, "image map r c"]:
         out = empty_cells(views, 3, rows, cols)
-        start = views[0][:, 0, 0].astype(np.float64)
-        centred = views[0] - views[0][:, :1, :1]
-        kernels().local_cells(centred, start, gaussian_taps(sigma), codes, "ratio" in parts, rows, cols, out)
+        lowest = views[0].min(axis=(1, 2))
+        above = views[0] - lowest[:, None, None]
+        kernels().local_cells(
+            above, lowest.astype(np.float64), gaussian_taps(sigma), codes, "ratio" in parts, rows, cols, out
+        )
         return out
 
     return Statistic(cells=cells, blur=sigma)
@@ -204,13 +207,19 @@ def _ratio(numerator: Any, denominator: Any) -> Any:
     return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator != 0)
 
 
+def _mean(s: Sums) -> Any:
+    """Returns the mean pixel; what rounding leaves of a black patch's is 0."""
+    mean = s.mean(0) + s.mean(2)
+    return np.where(np.abs(mean) > ROUNDING * np.abs(s.mean(2)), mean, 0.0)
+
+
 def _coefficient_of_variation(s: Sums) -> Any:
-    return _ratio(np.sqrt(s.variance(0, 1)), s.mean(0) + s.mean(2))
+    return _ratio(np.sqrt(s.variance(0, 1)), _mean(s))
 
 
 def _dct_energy_ratio(s: Sums) -> Any:
     # Parseval: with an orthonormal DCT the energy but for the mean is n times the variance.
-    return _ratio(s.variance(0, 1), (s.mean(0) + s.mean(2)) ** 2)
+    return _ratio(s.variance(0, 1), _mean(s) ** 2)
 
 
 def _dct_reduced_energy_ratio(s: Sums) -> Any:

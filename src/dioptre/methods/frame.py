@@ -33,7 +33,6 @@ from dioptre.methods.measure import (
     Views,
     apply_formulae,
     kernels,
-    offsets,
     parts_needed,
     patch_sums,
     sound_views,
@@ -144,8 +143,8 @@ def _local_sums(
     radius = len(folds)
     inner = size - 2 * radius
     row_starts, col_starts = patches.row_starts, patches.col_starts
-    offset = offsets(views[0])
-    image = views[0] - offset.astype(np.float32)[:, None, None]
+    lowest = views[0].min(axis=(1, 2))
+    image, offset = views[0] - lowest[:, None, None], lowest.astype(np.float64)
     row_edges, col_edges = _edges(row_starts + radius, inner), _edges(col_starts + radius, inner)
 
     cells = np.zeros((1, 3, len(row_edges) - 1, len(col_edges) - 1))

@@ -18,34 +18,15 @@ numba widens an integer times a float32 to float64.
 NaN and infinity must not reach this module: callers replace such slices first.
 """
 
-import inspect
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numba import njit
+
+from dioptre.compiled import kernel
 
 F = np.float32
 CELL_ROWS = 32
 # Two whole numbers in one float32: a row adds at most 16 to each, so 32 rows stay below PACK, and
 # PACK times that below 2^24, where float32 still counts exactly.
 PACK = F(4096)
-
-# Reassociation lets sums use all lanes; NaN and signed infinity keep their meaning.
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "fastmath": {"reassoc", "contract", "nsz"},
-    "error_model": "numpy",
-}
-
-
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the function compiled on first use and cached on disk, or uncached where that is impossible."""
-    function = inspect.unwrap(function)  # the tests' type checker wraps what it imports
-    try:
-        return njit(cache=True, **_OPTIONS)(function)
-    except RuntimeError:  # no writable place beside the package or in the user's cache
-        return njit(**_OPTIONS)(function)
 
 
 @kernel
@@ -426,7 +407,7 @@ def local_cells(images, offsets, taps, codes, ratios, rows, cols, out):
     """Sums of max(I/B, B/I), of its logarithm and of (I - B)^2 / B^2, B being I blurred.
 
     The blur reflects at the image's borders. `images` are I - offset: zero for a flat image, and so is its
-    blur.
+    blur. With the lowest pixel as offset, dark pixels keep their digits.
     """
     n = images.shape[2]
     down, blurred = np.empty(n, np.float32), np.empty(n, np.float32)

@@ -23,6 +23,7 @@ from dioptre.stack import FocalStack
 
 MIN_SIZE: Final = 16  # pixels on a side: the deepest wavelet level still has 2 x 2 places
 CELL_ROWS: Final = 32  # the highest cell that the kernels allow
+ROUNDING: Final = 1e-12  # relative: differences of float64 sums below this are rounding errors
 _INLINE_PIXELS: Final = 60_000  # less work than this is not worth a thread
 
 Images = Float32[np.ndarray, "image row col"]
@@ -45,8 +46,13 @@ class Sums:
         return self.maps[index] / self.count
 
     def variance(self, first: int, second: int) -> Any:
-        """Returns the population variance from the maps of the response and of its square."""
-        return np.maximum(self.mean(second) - self.mean(first) ** 2, 0.0)
+        """Returns the population variance from the maps of the response and of its square.
+
+        What rounding leaves of a constant response's variance is 0.
+        """
+        square = self.mean(second)
+        variance = square - self.mean(first) ** 2
+        return np.where(variance > ROUNDING * square, variance, 0.0)
 
 
 @dataclass(frozen=True)

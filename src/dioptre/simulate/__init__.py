@@ -1,11 +1,14 @@
 """The camera in software: scenes with known focus, seen through a lens that defocuses.
 
-So far one kind of scene, a textured plane that faces the camera in the middle of the field:
-
-    scene   textures
-    psf     what a point becomes in the left and the right view
-    sensor  noise and quantisation
-    render  a stack of a plane at a known depth
+    scene     layers with depth, and the textures on them
+    device    one phone: pupil, shading, bias of the lens
+    psf       what a point becomes in the left and the right view
+    render    what both views see of a scene
+    aperture  the same, slow and plain: the reference
+    lens      where the lens really goes
+    sensor    clipping, binning, noise, quantisation
+    capture   one random patch, from all of these
+    kernels   what runs in the inner loops
 
 No files, no torch; every random draw comes from a generator that the caller passes.
 """

@@ -1,41 +1,118 @@
 """What a point of light becomes in the left and the right view of a dual-pixel sensor.
 
-Each half of a pixel sees mostly one half of the lens. The split is soft: across the pupil the left view's
-share falls as 1/2 - A tanh(u / s), u being the pupil coordinate along the columns in radii. A = 0.48 and
-s = 0.83 were measured on a phone; they put the views' centroids a quarter of the blur diameter apart.
+Light that passes the pupil at u (in radii, x along the columns) lands (c / 2) u pixels from where the chief
+ray does, c being the signed blur diameter: the kernel is the pupil's light scaled by c / 2, and so
+point-reflected when c is negative. Each half of a pixel sees mostly one half of the pupil; the split is soft,
+the left view's share falling as 1/2 - A tanh((u - u0) / s) across it.
 """
 
+from dataclasses import dataclass
+from functools import cache, cached_property
+
 import numpy as np
-from jaxtyping import Float
-from scipy.ndimage import gaussian_filter
+from jaxtyping import Float, Float32
 from scipy.special import expit
 
-SPLIT_DEPTH = 0.48  # A
-SPLIT_WIDTH = 0.83  # s, pupil radii
-EDGE_WIDTH = 0.04  # of the disc's edge, pupil radii
-LENS_BLUR_PX = 0.4  # sigma of diffraction and residual aberrations, in focus too
-SAMPLES_PER_RADIUS = 8
+from dioptre.optics import CameraModel
+from dioptre.simulate import kernels
+from dioptre.simulate.device import HALF_DIAGONAL_PX, Device, Field
+
+REACH = 1.25  # pupil radii beyond which there is no light
+EDGE_WIDTH = 0.04  # of the pupil's rim, radii
 
 
-def dual_pixel_psf(diameter_px: float) -> Float[np.ndarray, "2 n n"]:
-    """Returns the left and right kernels of a signed blur diameter; their mean sums to one.
+@dataclass(frozen=True, eq=False)
+class PointSpread:
+    """The blur kernels at one place of one device's field.
 
-    The pupil is scaled to the blur diameter (and so point-reflected when that is negative), blurred by the
-    lens's residual blur, and integrated over pixels.
-
-    Args:
-        diameter_px: Blur diameter in pixels, positive for a point behind the focus plane, whose left view
-            then lies to the left.
+    Attributes:
+        camera: The camera.
+        device: The phone.
+        at: Place in the field, (x, y) pixels from the centre of the frame.
     """
-    radius = max(abs(diameter_px) / 2, 0.15)  # a smaller disc is a point beside the lens's own blur
-    half = int(np.ceil(1.2 * radius + 4 * LENS_BLUR_PX)) + 1
-    fine = 2 * int(np.ceil(max(3, SAMPLES_PER_RADIUS / radius) / 2)) + 1  # samples a pixel, odd
-    size = 2 * half + 1
-    at = (np.arange(size * fine) - (size * fine - 1) / 2) / fine
-    y, x = at[:, None] / radius, at[None, :] / radius
-    disc = expit((1 - np.hypot(x, y)) / EDGE_WIDTH)
-    left = 0.5 - np.copysign(SPLIT_DEPTH, diameter_px) * np.tanh(x / SPLIT_WIDTH)
-    views = np.stack([disc * left, disc * (1 - left)])
-    views = gaussian_filter(views, (0, LENS_BLUR_PX * fine, LENS_BLUR_PX * fine), mode="constant")
-    kernels = views.reshape(2, size, fine, size, fine).sum(axis=(2, 4))
-    return 2 * kernels / kernels.sum()
+
+    camera: CameraModel
+    device: Device
+    at: Field
+
+    def half(self, diameter_px: float) -> int:
+        """Returns how many pixels the kernels of a blur diameter reach from their centre."""
+        return int(np.ceil(REACH * abs(diameter_px * self.device.radius_gain) / 2)) + 2
+
+    def kernels(self, diameter_px: float, half: int | None = None) -> Float32[np.ndarray, "2 n n"]:
+        """Returns the left and right kernels of a signed blur diameter.
+
+        Their sums are the views' brightness of a white sheet; their mean sums to the shading, 1 at most.
+
+        Args:
+            diameter_px: Blur diameter in pixels by the camera model, positive for a point behind the focus
+                plane, whose left view then lies to the left.
+            half: How far the result reaches from its centre; as far as there is light by default.
+        """
+        diameter = diameter_px * self.device.radius_gain
+        pupil = self._coarse if abs(diameter) < 6 else self._medium if abs(diameter) < 16 else self._fine
+        half = self.half(diameter_px) if half is None else half
+        out = np.zeros((2, 2 * half + 1, 2 * half + 1), dtype=np.float32)
+        kernels.splat(pupil, _places(pupil.shape[1]), diameter / 2, out)
+        return out
+
+    @cached_property
+    def sums(self) -> Float32[np.ndarray, " 2"]:
+        """The brightness of the left and the right view of a white sheet; their mean is the shading."""
+        brightness, share = self.device.shading_at(self.camera, self.at)
+        return np.array([2 * brightness * share, 2 * brightness * (1 - share)], dtype=np.float32)
+
+    @cached_property
+    def _coarse(self) -> Float32[np.ndarray, "2 n n"]:
+        return self._pupil(33)
+
+    @cached_property
+    def _medium(self) -> Float32[np.ndarray, "2 n n"]:
+        return self._pupil(65)
+
+    @cached_property
+    def _fine(self) -> Float32[np.ndarray, "2 n n"]:
+        return self._pupil(129)
+
+    def _pupil(self, n: int) -> Float32[np.ndarray, "2 n n"]:
+        """Returns the pupil's light for each view on n x n samples over [-REACH, REACH]."""
+        places = _places(n)
+        views = pupil_light(self.camera, self.device, self.at, places[None, :], places[:, None])
+        views[:, views.sum(axis=0) < 1e-3 * views.sum(axis=0).max()] = 0.0
+        return (views * (self.sums / views.sum(axis=(1, 2)))[:, None, None]).astype(np.float32)
+
+
+@cache
+def _places(n: int) -> Float[np.ndarray, " n"]:
+    return np.linspace(-REACH, REACH, n)
+
+
+def pupil_light(
+    camera: CameraModel,
+    device: Device,
+    at: Field,
+    ux: Float[np.ndarray, "..."],
+    uy: Float[np.ndarray, "..."],
+) -> Float[np.ndarray, "2 ..."]:
+    """Returns the light that each view gets through places of the pupil, in no particular unit.
+
+    Off axis the pupil is stretched radially, its rim brightens, and its side towards the centre of the
+    frame (for a point behind the focus plane) brightens too.
+    """
+    to_measured = HALF_DIAGONAL_PX / (np.hypot(*camera.frame) / 2)
+    hx, hy = at[0] * to_measured, at[1] * to_measured
+    far = np.hypot(hx, hy)
+    ex, ey = (hx / far, hy / far) if far > 0 else (1.0, 0.0)
+    radial, tangential = ux * ex + uy * ey, uy * ex - ux * ey
+    stretch = 1 + 0.09 * min(1.0, far / 588) ** 2
+    edge = expit((1 - np.hypot(radial / stretch, tangential * stretch)) / EDGE_WIDTH)
+    rim, tilt = min(1.0, far / 450) * device.rim, min(0.9, far / 430 * device.tilt)
+    light = edge * np.maximum(0.0, 1 + rim * (ux**2 + uy**2) - tilt * radial)
+    depth = device.split_depth - 0.06 * min(1.0, far / 588)
+    left = 0.5 - depth * np.tanh((ux - device.split_centre + 0.12 * hx / 588) / device.split_width)
+    return np.stack([light * left, light * (1 - left)])
+
+
+def dual_pixel_psf(diameter_px: float) -> Float32[np.ndarray, "2 n n"]:
+    """Returns both views' kernels in the middle of the measured phone's field; their mean sums to one."""
+    return PointSpread(CameraModel.pixel3(), Device.center(), (0.0, 0.0)).kernels(diameter_px)

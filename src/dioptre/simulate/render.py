@@ -1,36 +1,255 @@
-"""A stack of a textured plane that faces the camera, at a known depth, in the middle of the field."""
+"""The renderer: a scene, a camera and a lens in, what both views of the sensor see out.
+
+For each slice and each layer: sample the layer where the slice's magnification puts it (focal breathing about
+the principal point), blur it with the kernels of its depth, and lay it behind what is in front.
+
+* A layer at one depth is convolved. Where blur is large, it is convolved at half resolution: such a
+  kernel has nothing left to say about single pixels.
+* On a surface of varying depth each pixel gathers with its own kernel, in steps of STEP_PX of diameter.
+* Blurred alpha hides what is behind (each view with its own kernel).
+
+The result is radiance as the sensor would integrate it, before noise, clipping and binning.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Float32
-from scipy import fft
 
-from dioptre.optics import CameraModel, depth_to_blur
-from dioptre.simulate.psf import dual_pixel_psf
+from dioptre.optics import CameraModel, depth_to_blur, focus_to_magnification
+from dioptre.simulate import kernels
+from dioptre.simulate.device import Device
+from dioptre.simulate.psf import PointSpread
+from dioptre.simulate.scene import FINE, Layer, Scene
 from dioptre.simulate.sensor import expose
+
+STEP_PX = 0.25  # of blur diameter, on surfaces of varying depth
+HALVED_PX = 12.0  # from this diameter on, blur is done at half resolution
+HALVING_VARIANCE = 4.0  # 16 times what pooling 2 x 2 pixels adds to a kernel's variance, px^2
+SPARE = 3  # coarse pixels around a half-resolution patch, for interpolation
+
+Picture = Float32[np.ndarray, "_ _"]
+Views = Float32[np.ndarray, "2 _ _"]
+Sampler = Callable[[Picture, int], Picture]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Where a patch is seen from: everything but the scene and the focus.
+
+    Attributes:
+        spread: The blur kernels at the patch's place in the field; its `at` is the patch's centre.
+        size: Rows and columns of the patch.
+    """
+
+    spread: PointSpread
+    size: int = 128
+
+    @property
+    def camera(self) -> CameraModel:
+        """The camera."""
+        return self.spread.camera
+
+    def margin(self, shift_px: float = 0.0) -> int:
+        """Returns how many pixels a scene must reach beyond the patch: blur, breathing, side motion."""
+        camera = self.camera
+        ends = np.array([0.0, *camera.grid.dioptres[[0, -1]] * 1.05])
+        widest = max(abs(float(np.max(np.abs(depth_to_blur(camera, ends, d))))) for d in ends)
+        scale = np.asarray(focus_to_magnification(camera, ends)) / self._reference
+        drift = (np.hypot(*self.spread.at) + self.size) * float(np.max(np.abs(scale - 1)))
+        return int(np.ceil(0.65 * 1.15 * widest + drift + shift_px)) + 6
+
+    @property
+    def _reference(self) -> float:
+        return float(focus_to_magnification(self.camera, float(self.camera.grid.dioptres[0])))
+
+    def magnification(self, focus: float) -> float:
+        """Returns the image's scale relative to the far end of the ladder."""
+        return float(focus_to_magnification(self.camera, focus)) / self._reference
+
+
+def render(
+    scene: Scene, view: View, focus: float, principal_point: tuple[float, float] = (0.0, 0.0)
+) -> Views:
+    """Returns the radiance that the left and the right view see of a scene, (2, size, size).
+
+    Args:
+        scene: Its layers reach far enough (`View.margin`).
+        view: Camera, device and place.
+        focus: Where the lens is truly focused, in dioptres.
+        principal_point: Where the optical axis meets the frame, (x, y) pixels from its centre.
+    """
+    scale = view.magnification(focus)
+    total = np.zeros((2, view.size, view.size), dtype=np.float32)
+    clear = np.ones_like(total)  # how much of the pupil still sees what is behind
+    for layer in scene.layers:
+        light, cover = _layer(layer, scene, view, focus, scale, principal_point)
+        total += clear * light
+        if cover is not None:
+            clear *= 1 - cover
+    return total / np.float32(scale * scale)
+
+
+def render_stack(
+    scene: Scene,
+    view: View,
+    focus: Float[np.ndarray, " slice"],
+    principal_points: Float[np.ndarray, "slice 2"] | None = None,
+) -> Float32[np.ndarray, "slice 2 size size"]:
+    """Returns `render` for each slice of a sweep."""
+    points = np.zeros((len(focus), 2)) if principal_points is None else principal_points
+    return np.stack(
+        [
+            render(scene, view, float(f), (float(p[0]), float(p[1])))
+            for f, p in zip(focus, points, strict=True)
+        ]
+    )
+
+
+def _layer(
+    layer: Layer,
+    scene: Scene,
+    view: View,
+    focus: float,
+    scale: float,
+    principal_point: tuple[float, float],
+) -> tuple[Views, Views | None]:
+    """Returns a layer's light and cover in both views."""
+
+    def sampled(picture: Picture, border: int) -> Picture:
+        return sample(picture, scene.margin, view, scale, principal_point, border)
+
+    if isinstance(layer.depth, float):
+        diameter = float(depth_to_blur(view.camera, focus, layer.depth))
+        light = _blur_flat(layer.radiance, layer.alpha, diameter, view, sampled)
+        cover = None if layer.alpha is None else _blur_flat(layer.alpha, None, diameter, view, sampled)
+    else:
+        depth = sampled(layer.depth, 0)
+        diameters = np.asarray(depth_to_blur(view.camera, focus, depth.astype(np.float64)))
+        light = _blur_surface(layer.radiance, layer.alpha, diameters, view, sampled)
+        cover = None if layer.alpha is None else _blur_surface(layer.alpha, None, diameters, view, sampled)
+    if cover is not None:
+        cover = np.clip(cover / view.spread.sums[:, None, None], 0.0, 1.0)
+    return light, cover
+
+
+def sample(
+    picture: Float32[np.ndarray, "rows cols"],
+    margin: int,
+    view: View,
+    scale: float,
+    principal_point: tuple[float, float],
+    border: int,
+) -> Float32[np.ndarray, "r c"]:
+    """Returns what of a layer falls on the patch's pixels and `border` more on every side, without blur."""
+    (px, py), (ax, ay) = principal_point, view.spread.at
+    first = -border - (view.size - 1) / 2  # of the sampled pixels, from the patch's centre
+    middle = FINE * (margin + view.size / 2) - 0.5  # of the picture, on its own grid
+    row = ((ay + first - py) / scale - ay) * FINE + middle
+    col = ((ax + first - px) / scale - ax) * FINE + middle
+    out = np.empty((view.size + 2 * border, view.size + 2 * border), dtype=np.float32)
+    last = (len(out) - 1) * FINE / scale
+    if min(row, col) < 1 or max(row, col) + last > len(picture) - 3:
+        raise ValueError(f"a scene with a margin of {margin} pixels does not reach far enough for this patch")
+    kernels.resample(picture, row, col, FINE / scale, out)
+    return out
+
+
+def _blur_flat(
+    picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
+) -> Views:
+    """Returns a layer at one depth in both views."""
+    if abs(diameter) >= HALVED_PX:
+        return _blur_flat_halved(picture, alpha, diameter, view, sampled)
+    pair = view.spread.kernels(diameter)
+    out = np.empty((2, view.size, view.size), dtype=np.float32)
+    kernels.blur_pair(_covered(picture, alpha, pair.shape[1] // 2, sampled), pair, out)
+    return out
+
+
+def _blur_flat_halved(
+    picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
+) -> Views:
+    pair = view.spread.kernels(_halved(diameter))
+    border = pair.shape[1] // 2 + SPARE
+    small = np.empty((2, view.size // 2 + 2 * SPARE, view.size // 2 + 2 * SPARE), dtype=np.float32)
+    kernels.blur_pair(_pooled(_covered(picture, alpha, 2 * border, sampled)), pair, small)
+    return _doubled(small, view.size)
+
+
+def _blur_surface(
+    picture: Picture,
+    alpha: Picture | None,
+    diameters: Float[np.ndarray, "rows cols"],
+    view: View,
+    sampled: Sampler,
+) -> Views:
+    """Returns a layer of varying depth in both views; `diameters` are those of the patch's pixels."""
+    halved = float(np.abs(diameters).min()) >= HALVED_PX
+    if halved:
+        wanted = np.pad(_pooled(diameters.astype(np.float32)), SPARE, mode="edge")
+        wanted = np.sign(wanted) * np.sqrt(wanted**2 - HALVING_VARIANCE) / 2
+    else:
+        wanted = diameters
+    steps = np.round(wanted / STEP_PX).astype(np.int64)
+    levels, which = np.unique(steps, return_inverse=True)
+    half = max(view.spread.half(float(level * STEP_PX)) for level in levels[[0, -1]])
+    pairs = np.stack([view.spread.kernels(float(level * STEP_PX), half) for level in levels])
+    out = np.empty((2, *wanted.shape), dtype=np.float32)
+    if halved:
+        image = _pooled(_covered(picture, alpha, 2 * (half + SPARE), sampled))
+    else:
+        image = _covered(picture, alpha, half, sampled)
+    kernels.blur_each(image, pairs, which.reshape(wanted.shape), out)
+    return _doubled(out, view.size) if halved else out
+
+
+def _covered(picture: Picture, alpha: Picture | None, border: int, sampled: Sampler) -> Picture:
+    image = sampled(picture, border)
+    return image if alpha is None else image * sampled(alpha, border)
+
+
+def _halved(diameter: float) -> float:
+    """Returns the diameter in pixels twice as large that makes up for their own blur."""
+    return float(np.sign(diameter) * np.sqrt(diameter**2 - HALVING_VARIANCE) / 2)
+
+
+def _pooled(image: Picture) -> Picture:
+    """Returns the means of 2 x 2 pixels."""
+    return ((image[::2, ::2] + image[1::2, 1::2]) + (image[1::2, ::2] + image[::2, 1::2])) * np.float32(0.25)
+
+
+def _doubled(small: Views, size: int) -> Views:
+    """Returns both views at full resolution again, without their spare rim."""
+    out = np.empty((2, size, size), dtype=np.float32)
+    for view in range(2):
+        kernels.resample(small[view], SPARE - 0.25, SPARE - 0.25, 0.5, out[view])
+    return out
 
 
 def defocus(
     texture: Float[np.ndarray, "rows cols"], diameters_px: Float[np.ndarray, " slice"], size: int
-) -> Float[np.ndarray, "slice 2 size size"]:
-    """Returns the middle `size` pixels of the texture in both views, blurred by signed diameters.
+) -> Float32[np.ndarray, "slice 2 size size"]:
+    """Returns the middle `size` pixels of a texture in both views, blurred by signed diameters.
 
-    The texture must be wider than `size` by the largest diameter and a few pixels, or its edges show.
+    No breathing, the middle of the field: the plainest stack there is. The texture is on the sensor's own
+    pixels, and wider than `size` by the largest diameter and a few pixels.
     """
     margin = [(length - size) // 2 for length in texture.shape]
-    need = int(np.ceil(0.6 * np.abs(diameters_px).max())) + 4
-    if min(margin) < need:
-        raise ValueError(f"a texture of {texture.shape} leaves {min(margin)} pixels of margin, not {need}")
-    middle = (..., slice(margin[0], margin[0] + size), slice(margin[1], margin[1] + size))
-    spectrum = fft.rfft2(texture)
-    slices = []
-    for diameter in diameters_px:
-        kernels = dual_pixel_psf(float(diameter))
-        padded = np.zeros((2, *texture.shape))
-        padded[:, : kernels.shape[1], : kernels.shape[2]] = kernels
-        half = kernels.shape[1] // 2
-        padded = np.roll(padded, (-half, -half), axis=(1, 2))
-        slices.append(fft.irfft2(spectrum * fft.rfft2(padded), texture.shape)[middle])
-    return np.stack(slices)
+    spread = PointSpread(CameraModel.pixel3(), Device.center(), (0.0, 0.0))
+    image = texture.astype(np.float32)
+    out = np.empty((len(diameters_px), 2, size, size), dtype=np.float32)
+    for diameter, views in zip(diameters_px, out, strict=True):
+        pair = spread.kernels(float(diameter))
+        half = pair.shape[1] // 2
+        if min(margin) < half:
+            raise ValueError(
+                f"a texture of {texture.shape} leaves {min(margin)} pixels of margin, not {half}"
+            )
+        rows, cols = (slice(m - half, m + size + half) for m in margin)
+        kernels.blur_pair(np.ascontiguousarray(image[rows, cols]), pair, views)
+    return out
 
 
 def plane_stack(
@@ -42,12 +261,12 @@ def plane_stack(
     shot: float = 0.3,
     read: float = 1.2,
 ) -> Float32[np.ndarray, "n 2 size size"]:
-    """Returns the stack that the camera takes of the plane, one slice at each position of its ladder.
+    """Returns the stack that the camera takes of a plane in the middle of the field, without breathing.
 
     Args:
         camera: The camera; its lens goes exactly where it is told.
         depth: Depth of the plane in dioptres.
-        texture: What is painted on the plane.
+        texture: What is painted on the plane, on the sensor's own pixels.
         rng: Draws the noise.
         size: Rows and columns of the patch.
         shot: See `sensor.expose`.

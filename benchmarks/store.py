@@ -1,0 +1,95 @@
+"""Speed of reading patches from a store: single random slices, as training does, and full stacks.
+
+    python -m benchmarks.store [patches]
+
+Patches of the published size (49 slices, 2 views, 66 native rows, 128 columns) in a temporary folder. The
+cold columns read files that the system has been asked to forget; the warm ones those it has in memory.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
+from dioptre.optics import FocusGrid
+
+BATCH = 128  # patches of a call for single slices
+STACKS = 4  # and for full stacks
+FORMAT = StoreFormat(FocusGrid.learnaf(), size=128, views=2, black=1024.0, white=16368.0)
+ROW = {
+    "scene": "noise",
+    "capture": "center",
+    "split": "train",
+    "row": 0,
+    "col": 0,
+    "truth": 0,
+    "where_x": 0.0,
+    "where_y": 0.0,
+}
+
+
+def build(path: Path, patches: int, rng: np.random.Generator) -> PatchStore:
+    """Returns a store of noise."""
+    writer = StoreWriter(path, FORMAT, {}, total=patches)
+    for number in writer.missing_shards():
+        count = len(writer.patches(number))
+        codes = rng.integers(0, 16384, (count, *FORMAT.patch_shape), dtype=np.uint16)
+        writer.write_shard(number, codes, [ROW] * count)
+    writer.finish()
+    return open_patches(path)
+
+
+def forget(path: Path) -> None:
+    """Asks the system to drop the shards from its memory, where it can be asked."""
+    if not hasattr(os, "posix_fadvise"):
+        return
+    for shard in path.glob("shards/*.npy"):
+        with shard.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def patches_per_second(read: Callable[[], object], batch: int, calls: int) -> float:
+    """Returns how many patches are read in a second, over some calls."""
+    start = time.perf_counter()
+    for _ in range(calls):
+        read()
+    return batch * calls / (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Prints the table."""
+    patches = int(sys.argv[1]) if len(sys.argv) > 1 else 384
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        start = time.perf_counter()
+        store = build(path, patches, rng)
+        rate = patches / (time.perf_counter() - start)
+        print(f"{patches} patches written, {rate:.0f} patches/s (with drawing the noise)")
+
+        def slices() -> object:
+            return store.stack(rng.integers(0, patches, BATCH), rng.integers(0, 49, (BATCH, 1)))
+
+        def stacks() -> object:
+            return store.stack(rng.integers(0, patches, STACKS))
+
+        print(f"{'read':<24}{'cold patches/s':>16}{'warm patches/s':>16}")
+        for name, read, batch, calls in (
+            ("one random slice", slices, BATCH, 8),
+            ("full", stacks, STACKS, 20),
+        ):
+            store = open_patches(path)
+            forget(path)
+            cold = patches_per_second(read, batch, calls)
+            patches_per_second(read, batch, 10 * calls)
+            warm = max(patches_per_second(read, batch, calls) for _ in range(5))
+            print(f"{name:<24}{cold:>16.0f}{warm:>16.0f}")
+
+
+if __name__ == "__main__":
+    main()

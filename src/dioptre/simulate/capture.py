@@ -1,0 +1,243 @@
+"""One simulated patch: a random scene before a random place of a phone, in some light, swept through focus.
+
+Everything drawn for a patch comes from one generator, so that a patch is the same whoever computes it.
+Textures belong to a scene and are shared by its patches; a scene belongs to one split.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Float32, UInt16
+
+from dioptre.optics import CameraModel
+from dioptre.simulate.device import Device
+from dioptre.simulate.lens import Actuator, index_errors, sweep
+from dioptre.simulate.psf import PointSpread
+from dioptre.simulate.render import View, render_stack
+from dioptre.simulate.scene import FINE, Layer, Scene, dead_leaves, fine_size, soften
+from dioptre.simulate.sensor import Noise, read_native
+
+KINDS = {
+    "plane": 0.36,
+    "slant": 0.26,
+    "curve": 0.1,
+    "two": 0.2,
+    "three": 0.08,
+}  # how often each kind of scene
+RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
+SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How hard captures are; the defaults give the regime of the published data.
+
+    Attributes:
+        actuator: The lens.
+        dark: How often the light is low.
+        contrast: Range of the textures' contrast, drawn evenly on a logarithmic scale.
+        brightness: Range of the patches' mean signal in normal light, likewise, 1 at white.
+        shot: Range of the shot noise in normal light, variance for each 10-bit code, likewise.
+        tilt_indices: Deviation of the depth over a slanted or curved patch, in indices.
+        highlights: How often a patch has points of light far above white.
+    """
+
+    actuator: Actuator = field(default_factory=Actuator)
+    dark: float = 0.05
+    contrast: tuple[float, float] = (0.15, 1.0)
+    brightness: tuple[float, float] = (0.03, 0.4)
+    shot: tuple[float, float] = (0.1, 0.8)
+    tilt_indices: float = 2.0
+    highlights: float = 0.015
+
+    @classmethod
+    def exact(cls) -> "Conditions":
+        """Returns the same with a lens that goes where it is told."""
+        return cls(actuator=Actuator.exact())
+
+
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """A simulated patch.
+
+    Attributes:
+        native: (slice, 2, native row, col) codes, one native row more above and below than the patch has.
+        truth: Index nearest in inverse depth to the median depth of the patch.
+        depth: That median, in dioptres.
+        depth_spread: Deviation of the depth over the patch, in dioptres.
+        lens_error: Median error of the lens over the stack, in indices, positive towards near.
+        kind: The kind of scene.
+        light: "normal" or "dark".
+        at: The patch's centre, (x, y) pixels from the centre of the frame.
+    """
+
+    native: UInt16[np.ndarray, "slice 2 native col"]
+    truth: int
+    depth: float
+    depth_spread: float
+    lens_error: float
+    kind: str
+    light: str
+    at: tuple[float, float]
+
+
+def draw_textures(
+    rng: np.random.Generator, count: int = 4, size: int = 1024
+) -> list[Float32[np.ndarray, "n n"]]:
+    """Returns a scene's textures on the fine grid: dead leaves of various sizes and grains, of mean 1."""
+    textures = []
+    for _ in range(count):
+        largest = float(np.exp(rng.uniform(np.log(16), np.log(160))))
+        smallest = float(rng.uniform(1.5, 5.0))
+        grain = float(np.exp(rng.uniform(np.log(0.01), np.log(0.25))))
+        picture = soften(dead_leaves(size, size, rng, smallest, largest, grain))
+        textures.append(picture / np.float32(picture.mean()))
+    return textures
+
+
+def draw_patch(
+    camera: CameraModel,
+    device: Device,
+    textures: list[Float32[np.ndarray, "n n"]],
+    rng: np.random.Generator,
+    conditions: Conditions,
+    size: int = 128,
+    light: str | None = None,
+) -> Patch:
+    """Returns one patch of one capture.
+
+    Args:
+        camera: The camera.
+        device: The phone.
+        textures: What the surfaces of the scene are painted with.
+        rng: Draws everything.
+        conditions: How hard it is.
+        size: Rows and columns of the patch; even.
+        light: "normal" or "dark"; drawn if not given.
+    """
+    rows, cols = camera.frame
+    reach = max(0.0, (cols - size) / 2), max(0.0, (rows - size) / 2)
+    at = (
+        float(2 * (rng.uniform(-reach[0], reach[0]) // 2)),
+        float(2 * (rng.uniform(-reach[1], reach[1]) // 2)),
+    )
+    view = View(PointSpread(camera, device, at), size + 2 * RIM)
+    kind = str(rng.choice(list(KINDS), p=list(KINDS.values())))
+    scene = draw_scene(kind, camera, textures, view, rng, conditions)
+    focus = sweep(camera, conditions.actuator, device.lens_bias_um, rng)
+    if light is None:
+        light = "dark" if rng.random() < conditions.dark else "normal"
+    gain, noise = _draw_light(light, conditions, rng)
+    radiance = render_stack(scene, view, focus, _side_motion(len(focus), rng)) * np.float32(gain)
+    depths = scene.depth_map(size + 2 * RIM)[RIM:-RIM, RIM:-RIM]
+    depth = float(np.median(depths))
+    return Patch(
+        native=read_native(np.ascontiguousarray(radiance[..., RIM:-RIM]), noise, rng),
+        truth=int(camera.grid.nearest_index(depth)),
+        depth=depth,
+        depth_spread=float(np.std(depths)),
+        lens_error=float(np.median(index_errors(camera, focus))),
+        kind=kind,
+        light=light,
+        at=at,
+    )
+
+
+def draw_scene(
+    kind: str,
+    camera: CameraModel,
+    textures: list[Float32[np.ndarray, "n n"]],
+    view: View,
+    rng: np.random.Generator,
+    conditions: Conditions,
+) -> Scene:
+    """Returns a random scene of one kind whose depths are spread evenly over the ladder."""
+    margin = view.margin(4 * SIDE_MOTION_PX)
+    n = fine_size(view.size, margin)
+    grid = camera.grid.dioptres
+    step = float(np.mean(np.diff(grid)))
+
+    def somewhere() -> float:
+        depth = float(rng.uniform(max(0.0, grid[0] - step / 2), grid[-1] + step / 2))
+        return depth / (1 - view.spread.device.closer_m * depth)
+
+    def painted(depth: float, bent: bool, alpha: Float32[np.ndarray, "n n"] | None = None) -> Layer:
+        low, high = np.log(conditions.contrast)
+        picture = _crop(textures[rng.integers(len(textures))], n, rng)
+        picture = 1 + (picture - 1) * np.float32(np.exp(rng.uniform(low, high)))
+        if rng.random() < conditions.highlights:
+            picture = _add_highlights(picture, rng)
+        surface = _bend(kind, depth, n, conditions.tilt_indices * step, rng) if bent else depth
+        return Layer(np.maximum(picture, 0), surface, alpha)
+
+    if kind in ("two", "three"):
+        depths = sorted((somewhere() for _ in range(2 if kind == "two" else 3)), reverse=True)
+        front = [painted(depth, False, _cut(n, view, rng)) for depth in depths[:-1]]
+        return Scene((*front, painted(depths[-1], False)), margin)
+    return Scene((painted(somewhere(), kind != "plane"),), margin)
+
+
+def _crop(
+    texture: Float32[np.ndarray, "m m"], n: int, rng: np.random.Generator
+) -> Float32[np.ndarray, "n n"]:
+    """Returns a random part of a texture, randomly turned; a texture that is too small is mirrored on."""
+    if len(texture) < n:
+        texture = np.pad(texture, (0, n - len(texture)), mode="symmetric")
+    y, x = rng.integers(0, len(texture) - n + 1, 2)
+    part = np.rot90(texture[y : y + n, x : x + n], int(rng.integers(4)))
+    return np.ascontiguousarray(part)
+
+
+def _bend(
+    kind: str, depth: float, n: int, amount: float, rng: np.random.Generator
+) -> Float32[np.ndarray, "n n"]:
+    """Returns the depth of a slanted or curved surface; `amount` is its deviation in dioptres."""
+    y, x = (np.mgrid[:n, :n].astype(np.float32) - n / 2) / (FINE * 64)
+    a, b, c = rng.normal(0, amount, 3)
+    surface = a * x + b * y
+    if kind == "curve":
+        surface = surface / 2 + c * (x * x + y * y)
+    return np.maximum(np.float32(depth) + surface.astype(np.float32), np.float32(0))
+
+
+def _cut(n: int, view: View, rng: np.random.Generator) -> Float32[np.ndarray, "n n"]:
+    """Returns where a nearer surface is: on one side of a wavy edge that crosses the patch."""
+    y, x = (np.mgrid[:n, :n].astype(np.float32) - n / 2) / FINE
+    angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(-0.4, 0.4) * view.size
+    along, across = x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)
+    wave = rng.uniform(0, 12) * np.sin(along / rng.uniform(8, 60) + rng.uniform(0, 2 * np.pi))
+    return soften((across + wave > offset).astype(np.float64))
+
+
+def _add_highlights(
+    picture: Float32[np.ndarray, "n n"], rng: np.random.Generator
+) -> Float32[np.ndarray, "n n"]:
+    points = np.zeros_like(picture)
+    for _ in range(int(rng.integers(3, 40))):
+        y, x = rng.integers(2, len(picture) - 2, 2)
+        points[y : y + 2, x : x + 2] = np.exp(rng.uniform(np.log(20), np.log(500)))
+    return picture + soften(points)
+
+
+def _draw_light(light: str, conditions: Conditions, rng: np.random.Generator) -> tuple[float, Noise]:
+    """Returns the exposure (radiance 1 becomes so much of white) and the noise."""
+    black = float(rng.uniform(-1, 1))
+    if light == "dark":
+        shot = float(np.exp(rng.uniform(np.log(1), np.log(8))))
+        return float(np.exp(rng.uniform(np.log(2), np.log(30)))) / 959, Noise(
+            shot, 0.7 + 1.5 * shot, black=black
+        )
+    shot = float(np.exp(rng.uniform(*np.log(conditions.shot))))
+    return float(np.exp(rng.uniform(*np.log(conditions.brightness)))), Noise(
+        shot, 0.7 + 1.5 * shot, black=black
+    )
+
+
+def _side_motion(n: int, rng: np.random.Generator) -> Float[np.ndarray, "n 2"]:
+    """Returns where the optical axis meets the frame at each slice: a smooth path and some jitter."""
+    knots = rng.normal(0, SIDE_MOTION_PX / 2, (4, 2)).cumsum(axis=0)
+    knots -= knots.mean(axis=0)
+    path = np.stack(
+        [np.interp(np.linspace(0, 3, n), np.arange(4), knots[:, axis]) for axis in (0, 1)], axis=1
+    )
+    return np.clip(path, -3 * SIDE_MOTION_PX, 3 * SIDE_MOTION_PX) + rng.normal(0, 0.3, (n, 2)).clip(-1, 1)
