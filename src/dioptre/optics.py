@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 Reals = Float[np.ndarray, "..."] | np.floating | float
 Counts = Int[np.ndarray, "..."] | np.integer | int
 
-# Focus distances of the published data set, in millimetres, far to near (its readme; spec section 2.3).
+# Focus distances of the published data set, in millimetres, far to near (its readme).
 LEARNAF_MM = (
     3910.92, 2289.27, 1508.71, 1185.83, 935.91, 801.09, 700.37, 605.39, 546.23, 486.87,
     447.99, 407.40, 379.91, 350.41, 329.95, 307.54, 291.72, 274.13, 261.53, 247.35,

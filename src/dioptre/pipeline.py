@@ -132,7 +132,13 @@ class Simulation:
     exact_lens: bool = False
 
 
-def simulate(out: Path, simulation: Simulation, workers: int, done: Callable[[int, int], None]) -> None:
+def simulate(
+    out: Path,
+    simulation: Simulation,
+    workers: int,
+    done: Callable[[int, int], None],
+    shard_size: int = 64,
+) -> None:
     """Writes a store of simulated patches; a run that was stopped goes on where it was.
 
     Args:
@@ -140,11 +146,12 @@ def simulate(out: Path, simulation: Simulation, workers: int, done: Callable[[in
         simulation: What to simulate.
         workers: How many processes; the result does not depend on it.
         done: Called with the number of patches written and of all.
+        shard_size: Patches that are computed and written at a time.
     """
     camera = _camera(simulation.camera)
     form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
     config = {**asdict(simulation), "camera": _camera_entries(camera)}
-    writer = StoreWriter(out, form, config, simulation.patches)
+    writer = StoreWriter(out, form, config, simulation.patches, shard_size)
     missing = writer.missing_shards()
     finished = simulation.patches - sum(len(writer.patches(number)) for number in missing)
     done(finished, simulation.patches)

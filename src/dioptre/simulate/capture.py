@@ -39,15 +39,17 @@ class Conditions:
         brightness: Range of the patches' mean signal in normal light, likewise, 1 at white.
         shot: Range of the shot noise in normal light, variance for each 10-bit code, likewise.
         tilt_indices: Deviation of the depth over a slanted or curved patch, in indices.
+        gap_indices: Mean distance in depth of a layer from the one before it, in indices.
         highlights: How often a patch has points of light far above white.
     """
 
     actuator: Actuator = field(default_factory=Actuator)
     dark: float = 0.05
-    contrast: tuple[float, float] = (0.15, 1.0)
+    contrast: tuple[float, float] = (0.12, 1.0)
     brightness: tuple[float, float] = (0.03, 0.4)
     shot: tuple[float, float] = (0.1, 0.8)
     tilt_indices: float = 2.0
+    gap_indices: float = 7.0
     highlights: float = 0.015
 
     @classmethod
@@ -157,9 +159,15 @@ def draw_scene(
     grid = camera.grid.dioptres
     step = float(np.mean(np.diff(grid)))
 
-    def somewhere() -> float:
-        depth = float(rng.uniform(max(0.0, grid[0] - step / 2), grid[-1] + step / 2))
-        return depth / (1 - view.spread.device.closer_m * depth)
+    nearest, farthest = grid[-1] + step / 2, max(0.0, grid[0] - step / 2)
+
+    def depths(count: int) -> list[float]:
+        """Depths from near to far, each some way from another."""
+        walk = rng.uniform(farthest, nearest) + np.cumsum(
+            [0.0, *rng.laplace(0, conditions.gap_indices * step, count)]
+        )
+        walk = np.sort(np.clip(walk[:count], farthest, nearest))[::-1]
+        return [float(depth / (1 - view.spread.device.closer_m * depth)) for depth in walk]
 
     def painted(depth: float, bent: bool, alpha: Float32[np.ndarray, "n n"] | None = None) -> Layer:
         low, high = np.log(conditions.contrast)
@@ -171,10 +179,10 @@ def draw_scene(
         return Layer(np.maximum(picture, 0), surface, alpha)
 
     if kind in ("two", "three"):
-        depths = sorted((somewhere() for _ in range(2 if kind == "two" else 3)), reverse=True)
-        front = [painted(depth, False, _cut(n, view, rng)) for depth in depths[:-1]]
-        return Scene((*front, painted(depths[-1], False)), margin)
-    return Scene((painted(somewhere(), kind != "plane"),), margin)
+        *front, back = depths(2 if kind == "two" else 3)
+        nearer = [painted(depth, False, _cut(n, view, rng)) for depth in front]
+        return Scene((*nearer, painted(back, False)), margin)
+    return Scene((painted(depths(1)[0], kind != "plane"),), margin)
 
 
 def _crop(

@@ -1,0 +1,101 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dioptre.methods import best_index, scores
+from dioptre.optics import CameraModel, FocusGrid
+from dioptre.simulate.capture import KINDS, Conditions, draw_patch, draw_scene, draw_textures
+from dioptre.simulate.device import Device
+from dioptre.simulate.psf import PointSpread
+from dioptre.simulate.render import View
+from dioptre.simulate.sensor import native_to_pixels
+from dioptre.stack import FocalStack
+
+CAMERA = CameraModel.pixel3()
+EASY = replace(Conditions.exact(), dark=0.0, contrast=(0.8, 1.0), brightness=(0.3, 0.4), tilt_indices=0.5)
+
+
+@pytest.fixture(scope="module")
+def textures() -> list[np.ndarray]:
+    return draw_textures(np.random.default_rng(0), count=2, size=500)
+
+
+def draw(textures: list[np.ndarray], seed: int, conditions: Conditions = EASY, **rest: object):
+    return draw_patch(CAMERA, Device.center(), textures, np.random.default_rng(seed), conditions, 64, **rest)
+
+
+def test_a_patch_is_the_same_whoever_draws_it(textures: list[np.ndarray]) -> None:
+    one, two = draw(textures, 3), draw(textures, 3)
+    np.testing.assert_array_equal(one.native, two.native)
+    assert one.truth == two.truth
+    assert not np.array_equal(one.native, draw(textures, 4).native)
+
+
+def test_a_patch_is_49_slices_of_both_views_with_its_native_rows(textures: list[np.ndarray]) -> None:
+    patch = draw(textures, 0)
+    assert patch.native.shape == (49, 2, 34, 64)
+    assert patch.native.dtype == np.uint16
+    assert patch.native.max() <= 1023
+    assert native_to_pixels(patch.native).shape == (49, 2, 64, 64)
+
+
+def test_easy_patches_are_sharpest_at_their_label(textures: list[np.ndarray]) -> None:
+    errors = []
+    for seed in range(12):
+        patch = draw(textures, seed)
+        if patch.kind in ("two", "three"):
+            continue
+        stack = FocalStack.full(native_to_pixels(patch.native)[None], CAMERA.grid)
+        found = best_index(scores(stack, ["local-norm-dist-sq-4"])["local-norm-dist-sq-4"])
+        errors.append(int(found[0]) - patch.truth)
+    assert len(errors) > 4
+    assert np.mean(np.abs(errors)) < 1.0
+
+
+def test_the_label_is_nearest_to_the_median_depth(textures: list[np.ndarray]) -> None:
+    for seed in range(4):
+        patch = draw(textures, seed)
+        assert patch.truth == np.argmin(np.abs(CAMERA.grid.dioptres - patch.depth))
+        assert patch.lens_error == pytest.approx(0.0, abs=1e-9)
+
+
+def test_light_and_dark_are_of_the_same_scene(textures: list[np.ndarray]) -> None:
+    normal, dark = draw(textures, 5, light="normal"), draw(textures, 5, light="dark")
+    assert (normal.truth, normal.depth, normal.at) == (dark.truth, dark.depth, dark.at)
+    assert (normal.native.mean() - 64) > 4 * (dark.native.mean() - 64)
+
+
+def test_scenes_of_every_kind_spread_over_the_ladder(textures: list[np.ndarray]) -> None:
+    rng, view = np.random.default_rng(1), View(PointSpread(CAMERA, Device.center(), (0.0, 0.0)), 32)
+    for kind in KINDS:
+        scenes = [draw_scene(kind, CAMERA, textures, view, rng, Conditions()) for _ in range(30)]
+        depths = np.array([np.median(scene.depth_map(32)) for scene in scenes])
+        assert len(scenes[0].layers) == {"two": 2, "three": 3}.get(kind, 1)
+        assert depths.min() < 3
+        assert depths.max() > 7
+
+
+def test_the_left_phone_sees_the_same_scene_nearer(textures: list[np.ndarray]) -> None:
+    closer = replace(Device.center(), closer_m=0.011)
+    for seed in range(3):
+        rest = (textures, np.random.default_rng(seed), EASY, 32)
+        near = draw_patch(CAMERA, closer, *rest)
+        far = draw_patch(CAMERA, Device.center(), textures, np.random.default_rng(seed), EASY, 32)
+        assert near.depth > far.depth
+        if far.kind == "plane":
+            assert 1 / far.depth - 1 / near.depth == pytest.approx(0.011, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "camera",
+    [
+        CameraModel(50.0, 2.8, 6.0, (1000, 1500), FocusGrid.uniform(10.0, 0.7, 24), name="slr"),
+        CameraModel(20.0, 1.0, 3.45, (400, 600), FocusGrid(np.linspace(9.95, 10.05, 15)), name="microscope"),
+    ],
+    ids=lambda camera: camera.name,
+)
+def test_other_cameras_just_work(camera: CameraModel, textures: list[np.ndarray]) -> None:
+    patch = draw_patch(camera, Device.center(), textures, np.random.default_rng(2), EASY, 64)
+    assert patch.native.shape == (len(camera.grid), 2, 34, 64)
+    assert 0 <= patch.truth < len(camera.grid)

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dioptre import open_patches
+from dioptre.cli import main
+from dioptre.optics import CameraModel, FocusGrid
+from dioptre.pipeline import SPLITS, Simulation, _scene, simulate, simulate_patch
+
+TINY = Simulation(patches=3, seed=5)
+
+
+def ignore(done: int, total: int) -> None:
+    assert 0 <= done <= total
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("simulated") / "store"
+    simulate(out, TINY, 1, ignore, shard_size=2)
+    return out
+
+
+def test_a_simulated_store_opens(store: Path) -> None:
+    patches = open_patches(store)
+    assert len(patches) == 3
+    stack = patches.stack([0, 2], indices=[0, 24, 48])
+    assert stack.pixels.shape == (2, 3, 2, 128, 128)
+    assert stack.grid == FocusGrid.learnaf()
+    assert set(patches.column("split")) <= set(SPLITS)
+    assert (np.abs(patches.column("where_x")) <= 1).all()
+    for name in ("depth", "depth_spread", "lens_error", "kind", "light", "device", "capture"):
+        assert len(patches.column(name)) == 3
+
+
+def test_the_same_seed_gives_the_same_bytes_with_two_workers(store: Path, tmp_path: Path) -> None:
+    simulate(tmp_path / "again", TINY, 2, ignore, shard_size=2)
+    assert bytes_of(tmp_path / "again") == bytes_of(store)
+
+
+def test_a_stopped_run_goes_on_to_the_same_bytes(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stopped"
+
+    def stop(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(out, TINY, 1, stop, shard_size=2)
+    assert not (out / "manifest.json").exists()
+    simulate(out, TINY, 1, ignore, shard_size=2)
+    assert bytes_of(out) == bytes_of(store)
+
+
+def test_splits_share_no_texture() -> None:
+    (name, one, _), (_, two, _) = _scene(0, "train", "center", 0), _scene(0, "test", "center", 0)
+    assert name == "train"
+    assert not np.array_equal(one[0], two[0])
+
+
+def test_all_patches_of_a_scene_are_in_one_split() -> None:
+    camera = CameraModel.pixel3()
+    rows = [simulate_patch(camera, Simulation(seed=1), index)[1] for index in (0, 15, 16)]
+    assert rows[0]["scene"] == rows[1]["scene"] != rows[2]["scene"]
+    assert rows[0]["split"] == rows[1]["split"]
+
+
+def test_simulate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    camera = CameraModel(20.0, 1.4, 4.0, (300, 400), FocusGrid.uniform(2.0, 0.4, 5))
+    camera.to_toml(tmp_path / "mine.toml")
+    arguments = ["simulate", str(tmp_path / "out"), "--patches", "2", "--workers", "1"]
+    assert main([*arguments, "--camera", str(tmp_path / "mine.toml"), "--light", "both"]) == 0
+    patches = open_patches(tmp_path / "out")
+    assert patches.stack([0]).pixels.shape == (1, 5, 2, 128, 128)
+    assert list(patches.column("light")) == ["normal", "dark"]
+    capsys.readouterr()
+    assert main([*arguments, "--camera", str(tmp_path / "nowhere.toml")]) == 2
+    assert "nowhere.toml" in capsys.readouterr().err
+    assert main([*arguments, "--camera", str(tmp_path / "mine.toml")]) == 2
+    assert "finished already" in capsys.readouterr().err
