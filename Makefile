@@ -29,6 +29,8 @@ format: $(STAMP) ## rewrite the source in the project's format
 bench: $(STAMP) ## the speed tables, as ratios in one run
 	$(BIN)/python -m benchmarks.measures
 	$(BIN)/python -m benchmarks.frame
+	$(BIN)/python -m benchmarks.store
+	$(BIN)/python -m benchmarks.simulator
 
 clean: ## forget the environment and what was made
 	rm -rf $(VENV) demo

@@ -28,7 +28,7 @@ DOORS = {
     "pycolmap": "groundtruth.sfm",
     "numba": "compiled",
     "tyro": "cli",
-    "cv2": "dataset",
+    "cv2": ("dataset", "simulate.texture"),
     "tifffile": "dataset",
 }
 
@@ -68,10 +68,9 @@ def test_a_room_imports_only_rooms_before_it(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_heavy_libraries_have_one_door(path: Path) -> None:
     for library in {name.split(".")[0] for name in imports(path)} & DOORS.keys():
-        door = DOORS[library]
-        assert dotted(path) == door or dotted(path).startswith(f"{door}."), (
-            f"{dotted(path)} imports {library}"
-        )
+        doors = DOORS[library]
+        doors = (doors,) if isinstance(doors, str) else doors
+        assert any(f"{dotted(path)}.".startswith(f"{door}.") for door in doors), f"{dotted(path)}: {library}"
 
 
 def test_the_check_sees_an_import_against_the_flow(tmp_path: Path) -> None:

@@ -1,12 +1,22 @@
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
 from dioptre import open_patches
 from dioptre.cli import main
+from dioptre.dataset.images import read_photographs
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.pipeline import SPLITS, Simulation, _scene, simulate, simulate_patch
+from dioptre.pipeline import (
+    SPLITS,
+    Simulation,
+    _scene,
+    photograph_hash,
+    photographs_of,
+    simulate,
+    simulate_patch,
+)
 
 TINY = Simulation(patches=3, seed=5)
 
@@ -58,7 +68,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(store: Path, tmp_path: Path) ->
 
 
 def test_splits_share_no_texture() -> None:
-    (name, one, _), (_, two, _) = _scene(0, "train", "center", 0), _scene(0, "test", "center", 0)
+    (name, one, _), (_, two, _) = _scene(0, "train", "center", "", 0), _scene(0, "test", "center", "", 0)
     assert name == "train"
     assert not np.array_equal(one[0], two[0])
 
@@ -68,6 +78,27 @@ def test_all_patches_of_a_scene_are_in_one_split() -> None:
     rows = [simulate_patch(camera, Simulation(seed=1), index)[1] for index in (0, 15, 16)]
     assert rows[0]["scene"] == rows[1]["scene"] != rows[2]["scene"]
     assert rows[0]["split"] == rows[1]["split"]
+
+
+def test_photographs_are_in_one_split_each(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for number in range(20):
+        cv2.imwrite(str(tmp_path / f"{number}.png"), rng.integers(0, 255, (40, 50), np.uint8))
+    photographs = read_photographs(tmp_path)
+    assert list(photographs) == [f"{number}.png" for number in range(20)]
+    parts = {split: photographs_of(photographs, split) for split in SPLITS}
+    assert [len(part) for part in parts.values()] == [16, 2, 2]
+    found = {photograph_hash(one) for part in parts.values() for one in part}
+    assert len(found) == 20
+
+
+def test_photographs_become_textures(tmp_path: Path) -> None:
+    stripes = np.tile(np.repeat([0, 255], 2), (40, 10)).astype(np.uint8)
+    for number in range(10):
+        cv2.imwrite(str(tmp_path / f"{number}.png"), stripes)
+    _, with_them, _ = _scene(3, "train", "center", str(tmp_path), 0)
+    _, without, _ = _scene(3, "train", "center", "", 0)
+    assert not np.array_equal(with_them[0], without[0]) or not np.array_equal(with_them[1], without[1])
 
 
 def test_simulate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,6 +124,9 @@ class Simulate:
     split: Literal["mixed", "train", "validation", "test"] = "mixed"
     """The split that the scenes belong to; no texture is in two splits."""
 
+    textures: Annotated[str, tyro.conf.arg(metavar="DIR")] = ""
+    """Folder of photographs to paint surfaces with, beside leaves and print; skimage for scikit-image's."""
+
     exact_lens: bool = False
     """Let the lens go exactly where it is told."""
 

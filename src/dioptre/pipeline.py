@@ -4,10 +4,12 @@ demo      a small simulated test set, every method, one focus curve
 simulate  a store of labelled patches
 """
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
+from importlib.util import find_spec
 from itertools import accumulate
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Int, UInt16
 
+from dioptre.dataset.images import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.evaluate import figures, paper
 from dioptre.evaluate.metrics import Metrics, format_rows, measure
@@ -26,8 +29,8 @@ from dioptre.simulate import sensor
 from dioptre.simulate.capture import Conditions, draw_patch, draw_textures
 from dioptre.simulate.device import Device
 from dioptre.simulate.render import plane_stack
-from dioptre.simulate.scene import dead_leaves
 from dioptre.simulate.sensor import expose
+from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack
 
 SIZE = 128
@@ -107,6 +110,11 @@ exactly where it is told. This is far easier than real captures.
 
 PATCHES_PER_SCENE = 16
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
+SKIMAGE_PHOTOGRAPHS = (
+    "astronaut.png", "brick.png", "camera.png", "cell.png", "chelsea.png", "clock_motion.png", "coffee.png",
+    "coins.png", "grass.png", "gravel.png", "hubble_deep_field.jpg", "ihc.png", "moon.png",
+    "motorcycle_left.png", "page.png", "retina.jpg", "rocket.jpg", "text.png",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,8 @@ class Simulation:
         light: "normal", "dark", "mixed" as drawn, or "both" for every scene in both, one after the other.
         split: "mixed", or the split that all scenes belong to.
         exact_lens: Whether the lens goes exactly where it is told.
+        textures: A folder of photographs to paint surfaces with beside leaves and print, "skimage" for those
+            that scikit-image brings, or "" for none.
     """
 
     patches: int = 2000
@@ -130,6 +140,7 @@ class Simulation:
     light: str = "mixed"
     split: str = "mixed"
     exact_lens: bool = False
+    textures: str = ""
 
 
 def simulate(
@@ -150,7 +161,8 @@ def simulate(
     """
     camera = _camera(simulation.camera)
     form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
-    config = {**asdict(simulation), "camera": _camera_entries(camera)}
+    photographs = {name: photograph_hash(one) for name, one in _photographs(simulation.textures).items()}
+    config = {**asdict(simulation), "camera": _camera_entries(camera), "textures": photographs}
     writer = StoreWriter(out, form, config, simulation.patches, shard_size)
     missing = writer.missing_shards()
     finished = simulation.patches - sum(len(writer.patches(number)) for number in missing)
@@ -189,7 +201,9 @@ def simulate_patch(
     """Returns the native codes of one patch of a simulation, and its row."""
     pair = simulation.light == "both"
     scene = index // PATCHES_PER_SCENE
-    split, textures, device = _scene(simulation.seed, simulation.split, simulation.device, scene)
+    split, textures, device = _scene(
+        simulation.seed, simulation.split, simulation.device, simulation.textures, scene
+    )
     light = ("normal", "dark")[index % 2] if pair else simulation.light
     patch = draw_patch(
         camera,
@@ -226,7 +240,7 @@ def _code(split: str) -> int:
 
 @lru_cache(maxsize=2)
 def _scene(
-    seed: int, split: str, device: str, scene: int
+    seed: int, split: str, device: str, textures: str, scene: int
 ) -> tuple[str, list[Float32[np.ndarray, "n n"]], Device]:
     """Returns a scene's split, textures and phone. The split is part of the seed: no two share a texture."""
     if split == "mixed":
@@ -235,4 +249,29 @@ def _scene(
         split = next((name for name, limit in upto if draw <= limit), "test")
     rng = np.random.default_rng([seed, _code(split), scene, 0])
     phone = Device.draw(rng) if device == "random" else Device.left() if device == "left" else Device.center()
-    return split, draw_textures(rng), phone
+    return split, draw_textures(rng, photographs_of(_photographs(textures), split)), phone
+
+
+@lru_cache(maxsize=1)
+def _photographs(textures: str) -> dict[str, Float32[np.ndarray, "_ _"]]:
+    if not textures:
+        return {}
+    if textures != "skimage":
+        return read_photographs(textures)
+    home = find_spec("skimage")
+    if home is None or home.origin is None:
+        raise ImportError("the photographs of scikit-image need it: pip install 'dioptre[photographs]'")
+    return read_photographs(Path(home.origin).parent / "data", SKIMAGE_PHOTOGRAPHS)
+
+
+def photographs_of(
+    photographs: Mapping[str, Float32[np.ndarray, "_ _"]], split: str
+) -> list[Float32[np.ndarray, "_ _"]]:
+    """Returns the photographs that belong to a split: of every ten, eight, one and one."""
+    turn = {8: "validation", 9: "test"}
+    return [one for at, one in enumerate(photographs.values()) if turn.get(at % 10, "train") == split]
+
+
+def photograph_hash(photograph: Float32[np.ndarray, "_ _"]) -> str:
+    """Returns what a store remembers of a photograph."""
+    return hashlib.sha256(np.ascontiguousarray(photograph).tobytes()).hexdigest()

@@ -14,7 +14,7 @@ from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS, Problem, scores
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
-from dioptre.simulate.scene import dead_leaves
+from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack
 
 SIZE = 64

@@ -8,7 +8,7 @@ import pytest
 from dioptre.methods import METHODS, Problem, best_index, find_method, scores
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
-from dioptre.simulate.scene import dead_leaves
+from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack
 
 PAPER_GREEN = [

@@ -8,7 +8,8 @@ from dioptre.simulate.aperture import render_by_aperture
 from dioptre.simulate.device import Device
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render
-from dioptre.simulate.scene import Layer, Scene, dead_leaves, fine_size, soften
+from dioptre.simulate.scene import Layer, Scene, fine_size, soften
+from dioptre.simulate.texture import dead_leaves
 
 CAMERA = CameraModel.pixel3()
 SIZE = 48

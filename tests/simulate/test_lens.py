@@ -18,9 +18,10 @@ def test_an_exact_lens_goes_where_it_is_told() -> None:
     np.testing.assert_allclose(focus, CAMERA.grid.dioptres, rtol=1e-12)
 
 
-def test_stacks_spread_by_one_and_a_half_indices() -> None:
-    spread = errors_of_stacks(Actuator(), None)
-    assert 1.3 < spread.std() < 1.8
+@pytest.mark.parametrize("bias", [0.0, None], ids=["one device", "many devices"])
+def test_stacks_spread_by_one_and_a_half_indices(bias: float | None) -> None:
+    spread = errors_of_stacks(Actuator(), bias)
+    assert 1.3 < spread.std() < 1.9
     assert abs(spread.mean()) < 0.25
 
 

@@ -1,75 +1,46 @@
-"""Textures: their range, and that they look like nature to a spectrum."""
-
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
-from dioptre.simulate.scene import dead_leaves
-
-ROWS, COLS = 160, 200
+from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 
 
-def leaves(seed: int = 0, **options: float) -> np.ndarray:
-    return dead_leaves(ROWS, COLS, np.random.default_rng(seed), **options)
+def flat(depth: float, alpha: np.ndarray | None = None, n: int = 40) -> Layer:
+    return Layer(np.ones((n, n), np.float32), depth, alpha)
 
 
-@pytest.fixture(scope="module")
-def smooth() -> np.ndarray:
-    return leaves(grain=0.0)
+def test_a_layer_is_finer_than_the_patch_and_wider() -> None:
+    assert fine_size(16, 2) == FINE * 20
 
 
-@pytest.fixture(scope="module")
-def grainy() -> np.ndarray:
-    return leaves(grain=0.1)
+def test_the_depth_map_is_of_what_is_in_front() -> None:
+    alpha = np.zeros((40, 40), np.float32)
+    alpha[:, :20] = 1
+    scene = Scene((flat(7.0, alpha), flat(3.0)), margin=2)
+    depth = scene.depth_map(16)
+    assert depth.shape == (16, 16)
+    assert (depth[:, :8] == 7).all()
+    assert (depth[:, 8:] == 3).all()
 
 
-def test_a_texture_has_the_size_that_was_asked_for(smooth: np.ndarray) -> None:
-    assert smooth.shape == (ROWS, COLS)
+def test_the_depth_map_follows_a_surface() -> None:
+    slope = np.tile(np.arange(40, dtype=np.float32), (40, 1))
+    depth = Scene((Layer(np.ones((40, 40), np.float32), slope),), margin=2).depth_map(16)
+    np.testing.assert_allclose(np.diff(depth, axis=1), FINE)
 
 
-def test_every_pixel_is_covered_by_a_leaf(smooth: np.ndarray) -> None:
-    assert smooth.min() >= 0.05
-    assert smooth.max() <= 0.95
+def test_something_must_be_behind_everything() -> None:
+    with pytest.raises(ValueError, match="last layer is everywhere"):
+        Scene((flat(3.0, np.ones((40, 40), np.float32)),), margin=2)
 
 
-def test_grain_stays_between_black_and_white() -> None:
-    coarse = leaves(grain=1.0)
-    assert coarse.min() == 0.0
-    assert coarse.max() == 1.0
+def test_layers_have_one_size() -> None:
+    with pytest.raises(ValueError, match="one size"):
+        Scene((flat(7.0, np.ones((40, 40), np.float32)), flat(3.0, n=42)), margin=2)
 
 
-def test_leaves_are_even_without_grain(smooth: np.ndarray, grainy: np.ndarray) -> None:
-    assert len(np.unique(smooth)) < smooth.size / 10
-    assert len(np.unique(grainy)) > grainy.size / 2
-
-
-def test_grain_is_a_part_of_the_grey(smooth: np.ndarray, grainy: np.ndarray) -> None:
-    darker = smooth < 0.6  # brighter grain may be clipped
-    relative = grainy[darker] / smooth[darker] - 1
-    assert relative.mean() == pytest.approx(0.0, abs=0.01)
-    assert relative.std() == pytest.approx(0.1, rel=0.05)
-
-
-def test_the_same_seed_gives_the_same_texture(grainy: np.ndarray) -> None:
-    np.testing.assert_array_equal(leaves(grain=0.1), grainy)
-    assert not np.array_equal(leaves(seed=1, grain=0.1), grainy)
-
-
-def test_larger_leaves_are_fewer(smooth: np.ndarray) -> None:
-    assert len(np.unique(leaves(grain=0.0, smallest_px=8.0))) < len(np.unique(smooth)) / 4
-
-
-def spectral_slope(image: np.ndarray) -> float:
-    """Returns the exponent of the power spectrum's fall, between 1/40 and 1/5 cycles a pixel."""
-    window = np.outer(np.hanning(image.shape[0]), np.hanning(image.shape[1]))
-    power = np.abs(np.fft.fft2((image - image.mean()) * window)) ** 2
-    f = np.hypot(np.fft.fftfreq(image.shape[0])[:, None], np.fft.fftfreq(image.shape[1])[None, :])
-    edges = np.geomspace(1 / 40, 1 / 5, 9)
-    mean = [power[(f >= low) & (f < high)].mean() for low, high in pairwise(edges)]
-    return float(np.polyfit(np.log(np.sqrt(edges[:-1] * edges[1:])), np.log(mean), 1)[0])
-
-
-def test_power_falls_with_frequency_as_in_natural_images() -> None:
-    slopes = [spectral_slope(leaves(seed, grain=0.0)) for seed in range(3)]
-    assert -3.0 < np.mean(slopes) < -1.7
+def test_softening_keeps_the_light() -> None:
+    point = np.zeros((41, 41))
+    point[20, 20] = 5.0
+    soft = soften(point)
+    assert soft.sum() == pytest.approx(5.0, rel=1e-3)
+    assert soft.max() < 2.0

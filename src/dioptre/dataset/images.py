@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Float32, Shaped
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".pgm", ".webp")
 TIFF_SUFFIXES = (".tif", ".tiff")
@@ -106,6 +106,29 @@ def read_pictures(path: str | Path, progress: Progress | None = None) -> Picture
             f"{error.filename or path} cannot be read: {error.strerror or error}"
         ) from error
     raise UnreadableStack(f"{path} is not a stack of pictures; a stack is {ACCEPTED}")
+
+
+def read_photographs(
+    folder: str | Path, names: Sequence[str] | None = None
+) -> dict[str, Float32[np.ndarray, "_ _"]]:
+    """Returns the pictures of a folder, by file name in natural order, as green values from 0 to 1.
+
+    Unlike the pictures of a stack they may have any sizes and depths.
+
+    Args:
+        folder: Where they are.
+        names: Only these; all by default.
+
+    Raises:
+        UnreadableStack: If the folder holds no pictures, or one that cannot be read.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise UnreadableStack(f"there is no folder of photographs {folder}")
+    with _quiet_readers():
+        files = _list_pictures(folder) if names is None else [folder / name for name in names]
+        pictures = {file.name: _read_picture(file) for file in files}
+    return {name: (one / _white(one.dtype)).astype(np.float32) for name, one in pictures.items()}
 
 
 def natural_key(name: str) -> NaturalKey:

@@ -4,6 +4,7 @@ Everything drawn for a patch comes from one generator, so that a patch is the sa
 Textures belong to a scene and are shared by its patches; a scene belongs to one split.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,8 +15,9 @@ from dioptre.simulate.device import Device
 from dioptre.simulate.lens import Actuator, index_errors, sweep
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render_stack
-from dioptre.simulate.scene import FINE, Layer, Scene, dead_leaves, fine_size, soften
+from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import Noise, read_native
+from dioptre.simulate.texture import dead_leaves, glyphs, photograph
 
 KINDS = {
     "plane": 0.36,
@@ -84,17 +86,30 @@ class Patch:
 
 
 def draw_textures(
-    rng: np.random.Generator, count: int = 4, size: int = 1024
+    rng: np.random.Generator,
+    photographs: Sequence[Float32[np.ndarray, "_ _"]] = (),
+    count: int = 4,
+    size: int = 1024,
 ) -> list[Float32[np.ndarray, "n n"]]:
-    """Returns a scene's textures on the fine grid: dead leaves of various sizes and grains, of mean 1."""
+    """Returns a scene's textures on the fine grid, of mean 1: leaves of many sizes, print, photographs."""
     textures = []
     for _ in range(count):
-        largest = float(np.exp(rng.uniform(np.log(16), np.log(160))))
-        smallest = float(rng.uniform(1.5, 5.0))
-        grain = float(np.exp(rng.uniform(np.log(0.01), np.log(0.25))))
-        picture = soften(dead_leaves(size, size, rng, smallest, largest, grain))
-        textures.append(picture / np.float32(picture.mean()))
+        picture = soften(_draw_texture(rng, photographs, size))
+        textures.append(picture / np.float32(max(picture.mean(), 0.02)))
     return textures
+
+
+def _draw_texture(
+    rng: np.random.Generator, photographs: Sequence[Float32[np.ndarray, "_ _"]], size: int
+) -> Float[np.ndarray, "n n"]:
+    kind = rng.random()
+    if photographs and kind < 0.6:
+        return photograph(photographs[int(rng.integers(len(photographs)))], size, rng)
+    if kind > 0.85:
+        return glyphs(size, rng, float(np.exp(rng.uniform(np.log(16), np.log(90)))))
+    largest = float(np.exp(rng.uniform(np.log(16), np.log(160))))
+    grain = float(np.exp(rng.uniform(np.log(0.01), np.log(0.25))))
+    return dead_leaves(size, size, rng, float(rng.uniform(1.5, 5.0)), largest, grain)
 
 
 def draw_patch(

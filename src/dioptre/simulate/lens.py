@@ -17,8 +17,8 @@ from dioptre.optics import CameraModel, extension_to_focus_um, focus_to_extensio
 class Actuator:
     """How far a lens strays from its commanded position, as standard deviations in micrometres.
 
-    The defaults spread stacks by 1.5 to 1.6 indices of the published ladder, of which 0.7 is the device's own
-    bias.
+    The defaults spread the stacks of one device by 1.6 indices of the published ladder, and those of many by
+    1.8, since each keeps a bias of its own.
 
     Attributes:
         device_um: A bias that a device keeps for all its stacks.
@@ -30,7 +30,7 @@ class Actuator:
     """
 
     device_um: float = 3.0
-    posture_um: float = 5.5
+    posture_um: float = 6.8
     thermal_um_per_k: float = 0.1
     play_um: float = 1.5
     jitter_um: float = 0.3

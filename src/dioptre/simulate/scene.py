@@ -1,4 +1,4 @@
-"""Scenes: textured surfaces at known depth, and what is painted on them.
+"""Scenes: textured surfaces at known depth.
 
 A scene is what one patch of the frame can see: layers from front to back, each a picture with a depth.
 Pictures are linear radiance, 1 at white, more for highlights. They are FINE times finer than the sensor's
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float32
 from scipy.ndimage import gaussian_filter
-
-from dioptre.simulate import kernels
 
 FINE = 2
 # Sigma of what blurs even in focus: diffraction (0.17), residual aberrations (0.4) and the pixel's own width
@@ -76,29 +74,3 @@ def fine_size(size: int, margin: int) -> int:
 def soften(picture: Float[np.ndarray, "rows cols"]) -> Picture:
     """Returns a picture on the fine grid with the blur that is there even in focus."""
     return gaussian_filter(picture, LENS_BLUR_PX * FINE).astype(np.float32)
-
-
-def dead_leaves(
-    rows: int,
-    cols: int,
-    rng: np.random.Generator,
-    smallest_px: float = 1.5,
-    largest_px: float = 60.0,
-    grain: float = 0.1,
-) -> Float[np.ndarray, "{rows} {cols}"]:
-    """Returns overlapping discs of random grey whose radii follow r^-3: the statistics of natural images.
-
-    Discs fall from front to back until every pixel is covered by one. `grain` is the deviation of a fine
-    texture on them, as a part of their grey: no real surface is quite smooth. Radii are in the result's
-    pixels.
-    """
-    image = np.full((rows, cols), np.nan)
-    low, high = smallest_px**-2, largest_px**-2
-    free, many = rows * cols, 4096
-    while free:
-        # Once little is free, the last specks need not wait for a small disc to hit them.
-        radii = (low + rng.random(many) * (high - low)) ** -0.5
-        radii = radii if free > 0.02 * rows * cols else np.full(many, largest_px)
-        centres = rng.uniform(-largest_px, np.array([rows, cols]) + largest_px, (many, 2))
-        free = kernels.drop_discs(centres, radii, rng.uniform(0.05, 0.95, many), image)
-    return np.clip(image * (1 + grain * rng.standard_normal(image.shape)), 0.0, 1.0)

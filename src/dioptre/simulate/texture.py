@@ -1,0 +1,76 @@
+"""Textures: what surfaces are painted with, linear radiance of mean about a half, on any grid.
+
+Dead leaves have the statistics of natural images and the imaging industry's trust, glyphs the hard edges and
+blank grounds of print, photographs whatever is on them.
+"""
+
+import cv2
+import numpy as np
+from jaxtyping import Float, Float32
+
+from dioptre.simulate import kernels
+
+FONTS = (
+    cv2.FONT_HERSHEY_SIMPLEX,
+    cv2.FONT_HERSHEY_DUPLEX,
+    cv2.FONT_HERSHEY_COMPLEX,
+    cv2.FONT_HERSHEY_TRIPLEX,
+    cv2.FONT_HERSHEY_SCRIPT_SIMPLEX,
+)
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?&%()"
+GAMMA = 2.2  # of photographs
+
+
+def dead_leaves(
+    rows: int,
+    cols: int,
+    rng: np.random.Generator,
+    smallest_px: float = 1.5,
+    largest_px: float = 60.0,
+    grain: float = 0.1,
+) -> Float[np.ndarray, "{rows} {cols}"]:
+    """Returns overlapping discs of random grey whose radii follow r^-3: the statistics of natural images.
+
+    Discs fall from front to back until every pixel is covered by one. `grain` is the deviation of a fine
+    texture on them, as a part of their grey: no real surface is quite smooth. Radii are in the result's
+    pixels.
+    """
+    image = np.full((rows, cols), np.nan)
+    low, high = smallest_px**-2, largest_px**-2
+    free, many = rows * cols, 4096
+    while free:
+        # Once little is free, the last specks need not wait for a small disc to hit them.
+        radii = (low + rng.random(many) * (high - low)) ** -0.5
+        radii = radii if free > 0.02 * rows * cols else np.full(many, largest_px)
+        centres = rng.uniform(-largest_px, np.array([rows, cols]) + largest_px, (many, 2))
+        free = kernels.drop_discs(centres, radii, rng.uniform(0.05, 0.95, many), image)
+    return np.clip(image * (1 + grain * rng.standard_normal(image.shape)), 0.0, 1.0)
+
+
+def glyphs(
+    size: int, rng: np.random.Generator, height_px: float, grain: float = 0.02
+) -> Float[np.ndarray, "n n"]:
+    """Returns lines of random print on a plain ground, letters about `height_px` high."""
+    ground, ink = (0.85, 0.1) if rng.random() < 0.7 else (0.15, 0.8)
+    page = np.full((size, size), round(255 * ground), dtype=np.uint8)
+    y = 0.0
+    while y < size + height_px:
+        font = FONTS[int(rng.integers(len(FONTS)))]
+        scale = height_px * float(rng.uniform(0.7, 1.4)) / 22
+        line = "".join(rng.choice(list(LETTERS + " " * 12), max(8, int(2.5 * size / height_px))))
+        x = -int(rng.integers(0, int(2 * height_px)))
+        thickness = max(1, round(height_px / 12))
+        cv2.putText(page, line, (x, int(y)), font, scale, round(255 * ink), thickness, cv2.LINE_AA)
+        y += height_px * float(rng.uniform(1.2, 2.2))
+    return np.clip(page / 255 * (1 + grain * rng.standard_normal(page.shape)), 0.0, 1.0)
+
+
+def photograph(
+    picture: Float32[np.ndarray, "rows cols"], size: int, rng: np.random.Generator
+) -> Float[np.ndarray, "n n"]:
+    """Returns a random part of a photograph, made linear; a small photograph is mirrored on."""
+    linear = picture.astype(np.float64) ** GAMMA
+    pads = [(0, max(0, size - length)) for length in linear.shape]
+    linear = np.pad(linear, pads, mode="symmetric")
+    y, x = (int(rng.integers(0, length - size + 1)) for length in linear.shape)
+    return linear[y : y + size, x : x + size]
