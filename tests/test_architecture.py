@@ -28,7 +28,7 @@ DOORS = {
     "pycolmap": "groundtruth.sfm",
     "numba": "compiled",
     "tyro": "cli",
-    "cv2": ("dataset", "simulate.texture"),
+    "cv2": ("dataset", "simulate"),
     "tifffile": "dataset",
 }
 

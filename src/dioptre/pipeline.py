@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from itertools import accumulate
 from multiprocessing import get_context
@@ -28,6 +28,7 @@ from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate import sensor
 from dioptre.simulate.capture import Conditions, draw_patch, draw_textures
 from dioptre.simulate.device import Device
+from dioptre.simulate.relief import Relief
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves
@@ -109,11 +110,12 @@ exactly where it is told. This is far easier than real captures.
 # simulate
 
 PATCHES_PER_SCENE = 16
+RELIEF_SPLIT = "train"  # there is but one photograph with depth
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 SKIMAGE_PHOTOGRAPHS = (
     "astronaut.png", "brick.png", "camera.png", "cell.png", "chelsea.png", "clock_motion.png", "coffee.png",
     "coins.png", "grass.png", "gravel.png", "hubble_deep_field.jpg", "ihc.png", "moon.png",
-    "motorcycle_left.png", "page.png", "retina.jpg", "rocket.jpg", "text.png",
+    "page.png", "retina.jpg", "rocket.jpg", "text.png",
 )  # fmt: skip
 
 
@@ -213,6 +215,7 @@ def simulate_patch(
         Conditions.exact() if simulation.exact_lens else Conditions(),
         SIZE,
         None if light == "mixed" else light,
+        _reliefs() if simulation.textures == "skimage" and split == RELIEF_SPLIT else (),
     )
     rows, cols = camera.frame
     name = f"{split}{scene:06d}"
@@ -230,6 +233,8 @@ def simulate_patch(
         "lens_error": patch.lens_error,
         "kind": patch.kind,
         "light": patch.light,
+        "exposure": patch.exposure,
+        "shot": patch.shot,
         "device": simulation.device,
     }
 
@@ -256,12 +261,26 @@ def _scene(
 def _photographs(textures: str) -> dict[str, Float32[np.ndarray, "_ _"]]:
     if not textures:
         return {}
-    if textures != "skimage":
-        return read_photographs(textures)
+    return (
+        read_photographs(_skimage_data(), SKIMAGE_PHOTOGRAPHS)
+        if textures == "skimage"
+        else read_photographs(textures)
+    )
+
+
+def _skimage_data() -> Path:
     home = find_spec("skimage")
     if home is None or home.origin is None:
         raise ImportError("the photographs of scikit-image need it: pip install 'dioptre[photographs]'")
-    return read_photographs(Path(home.origin).parent / "data", SKIMAGE_PHOTOGRAPHS)
+    return Path(home.origin).parent / "data"
+
+
+@cache
+def _reliefs() -> tuple[Relief, ...]:
+    """Returns the photograph with depth that scikit-image brings: a motorcycle in a garage."""
+    photograph = read_photographs(_skimage_data(), ["motorcycle_left.png"])["motorcycle_left.png"]
+    with np.load(_skimage_data() / "motorcycle_disp.npz") as file:
+        return (Relief.of(photograph, file["arr_0"].astype(np.float32)),)
 
 
 def photographs_of(

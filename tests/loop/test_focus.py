@@ -370,7 +370,7 @@ def test_regions_that_all_fail_give_the_best_guess() -> None:
         ((-1, 0, 64, 64), "x=-1"),
         ((0, 0, 15, 64), "w=15.*smaller than 16 x 16"),
         ((0, 0, -64, 64), "w=-64"),
-        ((0, 0, 64), r"x, y, width, height, not \(0, 0, 64\)"),
+        ((0, 0, 64), r"x, y, width, height in whole pixels, not \(0, 0, 64\)"),
         ([LEFT_ROI, (0, 0, 64, 65)], "h=65"),
     ],
 )
@@ -454,3 +454,13 @@ def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> N
     assert plain["reasons"] == ["not-finite"]
     assert plain["state"] == "failed"
     assert plain["position_um"] is None
+
+
+def test_a_region_is_in_whole_pixels(views: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="whole pixels"):
+        focus(views, roi=(0.5, 0.0, 32.0, 32.0))
+
+
+def test_an_unknown_policy_is_refused_whatever_the_regions(views: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="most-confident or nearest, not 'best'"):
+        focus(views, policy="best")

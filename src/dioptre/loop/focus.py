@@ -137,7 +137,7 @@ def focus(
     Raises:
         ValueError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
-    row = find_method(method)
+    row, chosen = find_method(method), _policy(policy)
     if row.problem not in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL):
         raise ValueError(f"{method} does not look at a whole stack")
     if isinstance(stack, FocalStack):
@@ -152,11 +152,18 @@ def focus(
     regions = [_focus_region(pixels, view_codes, row, ladder, one) for one in _rois(roi, pixels.shape[2:])]
     if len(regions) == 1:
         return regions[0]
-    return replace(_decide(regions, Policy(policy), ladder), regions=tuple(regions))
+    return replace(_decide(regions, chosen, ladder), regions=tuple(regions))
+
+
+def _policy(name: str) -> Policy:
+    try:
+        return Policy(name)
+    except ValueError:
+        raise ValueError(f"a policy is {' or '.join(Policy)}, not {name!r}") from None
 
 
 def _one_scene(stack: FocalStack) -> Float32[np.ndarray, "slice view row col"]:
-    if stack.batch != 1 or stack.indices.shape[1] != len(stack.grid):
+    if stack.batch != 1 or sorted(stack.indices[0].tolist()) != list(range(len(stack.grid))):
         raise ValueError(
             f"focus() takes all slices of one scene, not {stack.batch} scenes of {stack.indices.shape[1]} of "
             f"{len(stack.grid)} slices; dioptre.scores takes any FocalStack"
@@ -223,13 +230,13 @@ def _ladder(
 def _rois(roi: Sequence[int] | Sequence[Sequence[int]] | None, shape: tuple[int, ...]) -> list[Roi | None]:
     if roi is None or len(roi) == 0:
         return [None]
-    many = [roi] if isinstance(roi[0], (int, np.integer)) else roi
+    many = [roi] if isinstance(roi[0], (int, float, np.number)) else roi
     return [_checked_roi(one, shape) for one in many]  # type: ignore[arg-type]
 
 
 def _checked_roi(roi: Sequence[int], shape: tuple[int, ...]) -> Roi:
-    if len(roi) != 4:
-        raise ValueError(f"a region is x, y, width, height, not {tuple(roi)}")
+    if len(roi) != 4 or any(v != int(v) for v in roi):
+        raise ValueError(f"a region is x, y, width, height in whole pixels, not {tuple(roi)}")
     region, (rows, cols) = Roi(*(int(v) for v in roi)), shape
     inside = region.x >= 0 and region.y >= 0 and region.x + region.w <= cols and region.y + region.h <= rows
     if not inside or min(region.w, region.h) < MIN_SIZE:

@@ -29,10 +29,12 @@ FEW_SLICES: Final = 10  # below this, smooth cannot be told from rough
 FEW_TILES: Final = 4
 FALSE_ALARMS: Final = 1e-4  # how often pure noise may pass for a peak, were the noise known exactly
 NOISE_IN_DOUBT: Final = 1.25  # the noise is an estimate and may be this much larger
+ROUGH_IN_DOUBT: Final = 1.5  # and roughness of few slices by so much more
 STEADY: Final = 4.2  # a peak stands out of flicker by so many times the roughness
 UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
 SPIKE: Final = 0.1  # neighbours of a lone spike reach less than this part of its height
 RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
+VALLEY: Final = 0.15  # how deep that valley is at least
 SATURATED: Final = 0.5  # part of the pixels at white
 DARK: Final = 0.01  # mean signal of a region that is too dark, if the curve is flat too
 WHITE: Final = 0.998
@@ -56,6 +58,7 @@ class Reason(StrEnum):
     TOO_DARK = "too-dark"
     NOT_FINITE = "not-finite"
     TOO_FEW_SLICES = "too-few-slices"
+    TOO_SMALL = "too-small"
     TWO_PEAKS = "two-peaks"
 
 
@@ -69,6 +72,7 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.TOO_DARK: "the region is almost black: expose more, or give the right black and white",
     Reason.NOT_FINITE: "some slices hold NaN or infinite pixels and were left out",
     Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
+    Reason.TOO_SMALL: "so few slices of so small a region do not tell focus from noise: take more of either",
     Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
 }
 
@@ -137,6 +141,8 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
         return Verdict(State.FAILED, 0.0, tuple(reasons))
     height = (height - height.min()) / scale
     noise = Noise.of(height, None if tiles is None else tiles[:, sound])
+    if noise.unknown:
+        reasons.append(Reason.TOO_SMALL)
     shape = shape_reasons(height, noise.needed_rise(len(height)))
     reasons += shape
     if Reason.FLAT_CURVE in shape:
@@ -168,6 +174,11 @@ class Noise:
         )
 
     @property
+    def unknown(self) -> bool:
+        """Whether neither is known: too few slices and no tiles."""
+        return self.disagreement is None and self.roughness is None
+
+    @property
     def total(self) -> float:
         """The larger of the two."""
         return max((v for v in (self.disagreement, self.roughness) if v is not None), default=UNKNOWN_NOISE)
@@ -175,7 +186,7 @@ class Noise:
     def needed_rise(self, n: int) -> float:
         """Returns how far the highest of n scores must stand above its surroundings to be no accident."""
         if self.disagreement is None:
-            return significance(n) * self.total
+            return significance(n) * self.total * (ROUGH_IN_DOUBT if n < 2 * FEW_SLICES else 1.0)
         return max(significance(n) * self.disagreement, STEADY * (self.roughness or 0.0))
 
 
@@ -248,10 +259,10 @@ def _stands_out(top: float, side: Side, other: Side, needed: float) -> bool:
 
 def _has_rival(side: Side, needed: float) -> bool:
     """Returns whether a slice on this side of the peak is nearly as sharp, with a clear valley between."""
-    if side.size < 3:
+    if side.size == 0:
         return False
-    rival = int(np.argmax(side[1:])) + 1
-    return bool(side[rival] > RIVAL and side[rival] - side[:rival].min() > max(needed, 0.15))
+    climb = side - np.minimum.accumulate(side)  # out of the deepest valley on the way
+    return bool(np.any((side > RIVAL) & (climb > max(needed, VALLEY))))
 
 
 def repeatability(curve: Curve, noise: float) -> float:

@@ -1,6 +1,8 @@
 """The camera in software: scenes with known focus, seen through a lens that defocuses.
 
-    scene     layers with depth, and the textures on them
+    scene     layers with depth
+    texture   what is painted on them: dead leaves, print, photographs
+    relief    photographs with depth as scenes
     device    one phone: pupil, shading, bias of the lens
     psf       what a point becomes in the left and the right view
     render    what both views see of a scene

@@ -14,6 +14,7 @@ from dioptre.optics import CameraModel
 from dioptre.simulate.device import Device
 from dioptre.simulate.lens import Actuator, index_errors, sweep
 from dioptre.simulate.psf import PointSpread
+from dioptre.simulate.relief import Relief, relief_scene
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import Noise, read_native
@@ -26,6 +27,7 @@ KINDS = {
     "two": 0.2,
     "three": 0.08,
 }  # how often each kind of scene
+RELIEFS = 0.3  # how often a scene is a photograph with depth, if there are any
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
 
@@ -46,7 +48,7 @@ class Conditions:
     """
 
     actuator: Actuator = field(default_factory=Actuator)
-    dark: float = 0.05
+    dark: float = 0.03
     contrast: tuple[float, float] = (0.12, 1.0)
     brightness: tuple[float, float] = (0.03, 0.4)
     shot: tuple[float, float] = (0.1, 0.8)
@@ -72,6 +74,8 @@ class Patch:
         lens_error: Median error of the lens over the stack, in indices, positive towards near.
         kind: The kind of scene.
         light: "normal" or "dark".
+        exposure: What radiance 1 becomes, as a part of white.
+        shot: Shot noise, variance for each 10-bit code.
         at: The patch's centre, (x, y) pixels from the centre of the frame.
     """
 
@@ -82,6 +86,8 @@ class Patch:
     lens_error: float
     kind: str
     light: str
+    exposure: float
+    shot: float
     at: tuple[float, float]
 
 
@@ -120,6 +126,7 @@ def draw_patch(
     conditions: Conditions,
     size: int = 128,
     light: str | None = None,
+    reliefs: Sequence[Relief] = (),
 ) -> Patch:
     """Returns one patch of one capture.
 
@@ -131,6 +138,7 @@ def draw_patch(
         conditions: How hard it is.
         size: Rows and columns of the patch; even.
         light: "normal" or "dark"; drawn if not given.
+        reliefs: Photographs with depth, for some of the patches to be parts of.
     """
     rows, cols = camera.frame
     reach = max(0.0, (cols - size) / 2), max(0.0, (rows - size) / 2)
@@ -140,7 +148,9 @@ def draw_patch(
     )
     view = View(PointSpread(camera, device, at), size + 2 * RIM)
     kind = str(rng.choice(list(KINDS), p=list(KINDS.values())))
-    scene = draw_scene(kind, camera, textures, view, rng, conditions)
+    if reliefs and rng.random() < RELIEFS:
+        kind = "relief"
+    scene = draw_scene(kind, camera, textures, view, rng, conditions, reliefs)
     focus = sweep(camera, conditions.actuator, device.lens_bias_um, rng)
     if light is None:
         light = "dark" if rng.random() < conditions.dark else "normal"
@@ -156,6 +166,8 @@ def draw_patch(
         lens_error=float(np.median(index_errors(camera, focus))),
         kind=kind,
         light=light,
+        exposure=gain,
+        shot=noise.shot,
         at=at,
     )
 
@@ -167,6 +179,7 @@ def draw_scene(
     view: View,
     rng: np.random.Generator,
     conditions: Conditions,
+    reliefs: Sequence[Relief] = (),
 ) -> Scene:
     """Returns a random scene of one kind whose depths are spread evenly over the ladder."""
     margin = view.margin(4 * SIDE_MOTION_PX)
@@ -193,6 +206,10 @@ def draw_scene(
         surface = _bend(kind, depth, n, conditions.tilt_indices * step, rng) if bent else depth
         return Layer(np.maximum(picture, 0), surface, alpha)
 
+    if kind == "relief":
+        span = conditions.gap_indices * step * float(rng.uniform(0.5, 3))
+        relief = reliefs[int(rng.integers(len(reliefs)))]
+        return relief_scene(relief, n, margin, depths(1)[0], span, rng)
     if kind in ("two", "three"):
         *front, back = depths(2 if kind == "two" else 3)
         nearer = [painted(depth, False, _cut(n, view, rng)) for depth in front]
