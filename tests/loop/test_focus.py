@@ -456,6 +456,83 @@ def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> N
     assert plain["position_um"] is None
 
 
+def test_an_unknown_policy_is_refused(side_by_side: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="farthest"):
+        focus(side_by_side, roi=[LEFT_ROI, RIGHT_ROI], policy="farthest")
+
+
+# Methods
+
+
+def test_every_full_stack_method_gives_a_curve(views: np.ndarray) -> None:
+    for key, method in METHODS.items():
+        if method.problem in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL):
+            result = focus(views, key)
+            assert result.method == key
+            assert result.scores.shape == (N,)
+            assert result.index == result.scores.argmax()
+
+
+@pytest.mark.parametrize("key", ["census-transform", "normalized-cross-correlation"])
+def test_a_dual_pixel_method_on_two_views(views: np.ndarray, key: str) -> None:
+    result = focus(views, key)
+    assert result.state is State.FOCUSED
+    assert result.index == NEAR
+
+
+def test_a_dual_pixel_method_needs_two_views(green: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"census-transform compares a left and a right view.*only one"):
+        focus(green, "census-transform")
+
+
+def test_a_blank_wall_is_flat_to_a_dual_pixel_method_too() -> None:
+    result = focus(np.full((7, 2, 64, 64), 0.3), "normalized-cross-correlation")
+    assert result.reasons == (Reason.FLAT_CURVE,)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("local-norm-dist-sq4", "local-norm-dist-sq-4"), ("censustransform", "census-transform")],
+)
+def test_an_unknown_method_is_answered_with_the_nearest(green: np.ndarray, wrong: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=f"no method '{wrong}'; did you mean {meant}"):
+        focus(green, wrong)
+
+
+# Results
+
+
+def test_a_result_says_which_method_and_what_it_scored(green: np.ndarray) -> None:
+    result = focus(green)
+    assert result.method == DEFAULT_METHOD
+    assert result.scores.argmax() == result.index
+
+
+def test_json_is_complete_and_plain(side_by_side: np.ndarray) -> None:
+    result = focus(side_by_side, roi=[LEFT_ROI, RIGHT_ROI], grid=GRID)
+    plain = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert set(plain) == {field.name for field in fields(FocusResult)}
+    assert plain["index"] == result.index
+    assert plain["position"] == result.position
+    assert plain["dioptres"] == result.dioptres
+    assert plain["distance_m"] == result.distance_m
+    assert plain["state"] == "focused"
+    assert plain["roi"] == list(result.roi or ())
+    assert plain["scores"] == result.scores.tolist()
+    assert [region["index"] for region in plain["regions"]] == [NEAR, FAR]
+
+
+def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> None:
+    broken = green.copy()
+    broken[2, 0, 0] = np.nan
+    result = focus(broken, dioptres=np.arange(float(N)))
+    plain = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert plain["scores"][2] is None
+    assert plain["reasons"] == ["not-finite"]
+    assert plain["state"] == "failed"
+    assert plain["position_um"] is None
+
+
 def test_a_region_is_in_whole_pixels(views: np.ndarray) -> None:
     with pytest.raises(ValueError, match="whole pixels"):
         focus(views, roi=(0.5, 0.0, 32.0, 32.0))

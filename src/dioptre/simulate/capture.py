@@ -49,9 +49,9 @@ class Conditions:
 
     actuator: Actuator = field(default_factory=Actuator)
     dark: float = 0.03
-    contrast: tuple[float, float] = (0.12, 1.0)
+    contrast: tuple[float, float] = (0.25, 1.0)
     brightness: tuple[float, float] = (0.03, 0.4)
-    shot: tuple[float, float] = (0.1, 0.8)
+    shot: tuple[float, float] = (0.05, 0.5)
     tilt_indices: float = 2.0
     gap_indices: float = 7.0
     highlights: float = 0.015
@@ -113,7 +113,7 @@ def _draw_texture(
         return photograph(photographs[int(rng.integers(len(photographs)))], size, rng)
     if kind > 0.85:
         return glyphs(size, rng, float(np.exp(rng.uniform(np.log(16), np.log(90)))))
-    largest = float(np.exp(rng.uniform(np.log(16), np.log(160))))
+    largest = float(np.exp(rng.uniform(np.log(20), np.log(500))))
     grain = float(np.exp(rng.uniform(np.log(0.01), np.log(0.25))))
     return dead_leaves(size, size, rng, float(rng.uniform(1.5, 5.0)), largest, grain)
 
