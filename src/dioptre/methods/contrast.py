@@ -19,10 +19,10 @@ from dioptre.methods.base import Scores
 from dioptre.methods.measure import (
     ROUNDING,
     Edges,
+    Images,
     Measure,
     Statistic,
     Sums,
-    Views,
     empty_cells,
     kernels,
     offsets,
@@ -44,58 +44,58 @@ CDF97_HIGH: Final = np.array([0.0, *_HIGH_HALF[:0:-1], *_HIGH_HALF, 0.0, 0.0])
 
 
 def _moments(
-    views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of I - offset, of its square, and of the offset."""
     del codes, parts
-    out, start = empty_cells(views, 3, rows, cols), offsets(views[0])
-    kernels().moment_cells(views[0], start, rows, cols, out[:, :2])
+    out, start = empty_cells(images, 3, rows, cols), offsets(images)
+    kernels().moment_cells(images, start, rows, cols, out[:, :2])
     out[:, 2] = start[:, None, None] * np.outer(np.diff(rows), np.diff(cols))
     return out
 
 
 def _phases(
-    views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of I - offset at each place of a 4 x 4 block, then the sum of its square."""
     del codes, parts
-    out, start = empty_cells(views, 17, rows, cols), offsets(views[0])
-    squares = empty_cells(views, 2, rows, cols)
-    kernels().phase_cells(views[0], start, rows, cols, out)
-    kernels().moment_cells(views[0], start, rows, cols, squares)
+    out, start = empty_cells(images, 17, rows, cols), offsets(images)
+    squares = empty_cells(images, 2, rows, cols)
+    kernels().phase_cells(images, start, rows, cols, out)
+    kernels().moment_cells(images, start, rows, cols, squares)
     out[:, 16] = squares[:, 1]
     return out
 
 
 def _differences(down: int, across: int) -> Statistic:
     def cells(
-        views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+        images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
     ) -> Float[np.ndarray, "image map r c"]:
         del codes, parts
-        out = empty_cells(views, 2, rows, cols)
-        kernels().difference_cells(views[0], down, across, rows, cols, out)
+        out = empty_cells(images, 2, rows, cols)
+        kernels().difference_cells(images, down, across, rows, cols, out)
         return out
 
     return Statistic(cells=cells, margin=(down, across))
 
 
 def _laplacian(
-    views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     del codes
-    out = empty_cells(views, 5, rows, cols)
-    kernels().laplacian_cells(views[0], "both" in parts, rows, cols, out)
+    out = empty_cells(images, 5, rows, cols)
+    kernels().laplacian_cells(images, "both" in parts, rows, cols, out)
     return out
 
 
 def _sobel(
-    views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     thresholds = np.array(GRADIENT_THRESHOLDS if "count" in parts else (), dtype=np.float32) / np.float32(
         codes
     )
-    out = empty_cells(views, 2 + len(GRADIENT_THRESHOLDS), rows, cols)
-    kernels().sobel_cells(views[0], thresholds, rows, cols, out)
+    out = empty_cells(images, 2 + len(GRADIENT_THRESHOLDS), rows, cols)
+    kernels().sobel_cells(images, thresholds, rows, cols, out)
     return out
 
 
@@ -108,11 +108,11 @@ def gaussian_taps(sigma: int) -> Float[np.ndarray, " tap"]:
 
 def _local(sigma: int) -> Statistic:
     def cells(
-        views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+        images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
     ) -> Float[np.ndarray, "image map r c"]:
-        out = empty_cells(views, 3, rows, cols)
-        lowest = views[0].min(axis=(1, 2))
-        above = views[0] - lowest[:, None, None]
+        out = empty_cells(images, 3, rows, cols)
+        lowest = images.min(axis=(1, 2))
+        above = images - lowest[:, None, None]
         kernels().local_cells(
             above, lowest.astype(np.float64), gaussian_taps(sigma), codes, "ratio" in parts, rows, cols, out
         )
@@ -121,11 +121,11 @@ def _local(sigma: int) -> Statistic:
     return Statistic(cells=cells, blur=sigma)
 
 
-def _histogram(views: Views, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _histogram(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     del codes
-    out = np.zeros((len(views[0]), 1 + len(PERCENTS)))
+    out = np.zeros((len(images), 1 + len(PERCENTS)))
     percents = np.array(PERCENTS if "percentiles" in parts else (), dtype=np.float64)
-    kernels().histogram_numbers(views[0], percents, out)
+    kernels().histogram_numbers(images, percents, out)
     return out
 
 
@@ -134,21 +134,21 @@ def _cosines(length: int) -> Float[np.ndarray, "3 n"]:
     return np.cos(np.pi * np.outer(np.arange(3), 2 * np.arange(length) + 1) / (2 * length))
 
 
-def _dct(views: Views, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _dct(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     del codes, parts
-    out = np.zeros((len(views[0]), 6))
-    kernels().dct_numbers(views[0], _cosines(views[0].shape[1]), _cosines(views[0].shape[2]), out)
+    out = np.zeros((len(images), 6))
+    kernels().dct_numbers(images, _cosines(images.shape[1]), _cosines(images.shape[2]), out)
     return out
 
 
-def _wavelet(views: Views, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _wavelet(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """Six numbers of level 2, then six of level 3 where it is asked for."""
-    out = np.zeros((len(views[0]), 2, 6))
-    kernels().wavelet_numbers(views[0], CDF97_LOW, CDF97_HIGH, codes, 3 if "3" in parts else 2, out)
+    out = np.zeros((len(images), 2, 6))
+    kernels().wavelet_numbers(images, CDF97_LOW, CDF97_HIGH, codes, 3 if "3" in parts else 2, out)
     return out.reshape(-1, 12)
 
 
-def _corners(views: Views, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _corners(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """The signed sum of the checkerboard's response, to which only the six outermost rows and columns add.
 
     The kernel is the outer product of a = [1, 1, -1, -1], and the sum of all valid shifts of a is zero but at
@@ -157,15 +157,15 @@ def _corners(views: Views, codes: float, parts: Collection[str]) -> Float[np.nda
     del codes, parts
     weights = np.array([1.0, 2.0, 1.0, -1.0, -2.0, -1.0])
     ends = np.array([0, 1, 2, -3, -2, -1])
-    pixels = views[0][:, ends[:, None], ends[None, :]].astype(np.float64)
+    pixels = images[:, ends[:, None], ends[None, :]].astype(np.float64)
     return np.einsum("irc,r,c->i", pixels, weights, weights)[:, None]
 
 
-def _checkerboard(views: Views, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _checkerboard(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """The sum of the absolute response to the checkerboard, by two differences of 2 x 2 box sums."""
     del codes, parts
-    out = np.empty((len(views[0]), 1))
-    for i, image in enumerate(views[0]):
+    out = np.empty((len(images), 1))
+    for i, image in enumerate(images):
         pairs = image[:-1].astype(np.float64) + image[1:]
         boxes = pairs[:, :-1] + pairs[:, 1:]
         down = boxes[:-2] - boxes[2:]
@@ -173,12 +173,12 @@ def _checkerboard(views: Views, codes: float, parts: Collection[str]) -> Float[n
     return out
 
 
-def _blocks(views: Views, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _blocks(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """The mean over 8 x 8 blocks of their DCT energy ratio: variance over squared mean (Parseval)."""
     del codes, parts
-    out = np.empty((len(views[0]), 1))
-    rows, cols = (size - size % DCT_BLOCK for size in views[0].shape[1:])
-    for i, image in enumerate(views[0]):
+    out = np.empty((len(images), 1))
+    rows, cols = (size - size % DCT_BLOCK for size in images.shape[1:])
+    for i, image in enumerate(images):
         blocks = image[:rows, :cols].reshape(rows // DCT_BLOCK, DCT_BLOCK, cols // DCT_BLOCK, DCT_BLOCK)
         variance = blocks.var(axis=(1, 3), dtype=np.float64)
         out[i] = _ratio(variance, blocks.mean(axis=(1, 3), dtype=np.float64) ** 2).mean()
@@ -316,7 +316,7 @@ def contrast_scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]
     """Returns the scores of several contrast measures, with the work that they share done once."""
     measures = {key: MEASURES[key] for key in keys}
     green = stack.green().pixels[:, :, 0]
-    return stack_scores(stack, [green], stack.green_codes, STATISTICS, measures)
+    return stack_scores(stack, green, stack.green_codes, STATISTICS, measures)
 
 
 @dataclass(frozen=True)

@@ -27,18 +27,18 @@ from dioptre.methods.measure import (
     CELL_ROWS,
     MIN_SIZE,
     Edges,
+    Images,
     Measure,
     Statistic,
     Sums,
-    Views,
     apply_formulae,
     kernels,
     parts_needed,
     patch_sums,
-    sound_views,
+    sound_images,
     workers,
 )
-from dioptre.stack import GREEN_VIEWS, LEFT, RIGHT, VIEW_CODES, codes_to_pixels
+from dioptre.stack import GREEN_VIEWS, VIEW_CODES, codes_to_pixels
 
 Image = Float32[np.ndarray, "row col"]
 Starts = Int[np.ndarray, " _"]
@@ -93,29 +93,27 @@ def _box_sums(
 
 
 def _cell_sums(
-    views: Views, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+    images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
 ) -> Sums:
     assert statistic.cells is not None
     height, width = statistic.extent(patches.size, patches.size)
     rows, cols = _edges(patches.row_starts, height), _edges(patches.col_starts, width)
-    cells = statistic.cells(views, codes, parts, rows, cols)[0]
+    cells = statistic.cells(images, codes, parts, rows, cols)[0]
     across = _box_sums(cells, cols, patches.col_starts, width)
     down = _box_sums(np.moveaxis(across, 1, 2), rows, patches.row_starts, height)
     return Sums(np.moveaxis(down, 1, 2), height * width)
 
 
 def _number_sums(
-    views: Views, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+    images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
 ) -> Sums:
     """Returns a statistic patch by patch, a row of patches at a time."""
-    windows = [
-        np.lib.stride_tricks.sliding_window_view(view[0], (patches.size, patches.size))[:, :: patches.stride]
-        for view in views
-    ]
+    size = patches.size
+    windows = np.lib.stride_tricks.sliding_window_view(images[0], (size, size), axis=(-2, -1))
     maps = []
     for start in patches.row_starts:
-        row = tuple(np.ascontiguousarray(window[start]) for window in windows)
-        sums = patch_sums(row, statistic, codes, parts)
+        row = np.moveaxis(windows[..., start, :: patches.stride, :, :], -3, 0)  # (patch, view, row, col)
+        sums = patch_sums(np.ascontiguousarray(row), statistic, codes, parts)
         maps.append(sums.maps)
     return Sums(np.stack(maps, axis=1), sums.count)
 
@@ -134,7 +132,7 @@ def _reflecting_folds(sigma: int) -> Float32[np.ndarray, "out in"]:
 
 
 def _local_sums(
-    views: Views, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+    images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
 ) -> Sums:
     """Returns contrast against the patches' own blur: interior, bands along the borders, corners."""
     sigma, size, ratios = statistic.blur, patches.size, "ratio" in parts
@@ -142,8 +140,8 @@ def _local_sums(
     radius = len(folds)
     inner = size - 2 * radius
     row_starts, col_starts = patches.row_starts, patches.col_starts
-    lowest = views[0].min(axis=(1, 2))
-    image, offset = views[0] - lowest[:, None, None], lowest.astype(np.float64)
+    lowest = images.min(axis=(1, 2))
+    image, offset = images - lowest[:, None, None], lowest.astype(np.float64)
     row_edges, col_edges = _edges(row_starts + radius, inner), _edges(col_starts + radius, inner)
 
     cells = np.zeros((1, 3, len(row_edges) - 1, len(col_edges) - 1))
@@ -167,24 +165,24 @@ def _local_sums(
 
 
 def _frame_sums(
-    views: Views, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+    images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
 ) -> Sums:
     reach = 2 * contrast.TRUNCATE * statistic.blur
     if statistic.cells is None or reach >= patches.size:
-        return _number_sums(views, statistic, codes, parts, patches)
+        return _number_sums(images, statistic, codes, parts, patches)
     if statistic.blur:
-        return _local_sums(views, statistic, codes, parts, patches)
-    return _cell_sums(views, statistic, codes, parts, patches)
+        return _local_sums(images, statistic, codes, parts, patches)
+    return _cell_sums(images, statistic, codes, parts, patches)
 
 
 def _slice_values(
-    views: Sequence[Image],
+    image: Float32[np.ndarray, "*view row col"],
     codes: float,
     statistics: dict[str, Statistic],
     measures: dict[str, Measure],
     patches: Patches,
 ) -> dict[str, Float[np.ndarray, "r c"]]:
-    sound, ok = sound_views([view[None] for view in views])
+    sound, ok = sound_images(image[None])
     if not ok.all():
         return {key: np.full(patches.shape, -np.inf) for key in measures}
     sums = {
@@ -231,10 +229,9 @@ def frame_scores(
         values: dict[str, Float[np.ndarray, "r c"]] = {}
         if green:
             mean = views.mean(axis=0, dtype=np.float32) if len(views) == 2 else views[0]
-            values |= _slice_values([mean], GREEN_VIEWS * view_codes, contrast.STATISTICS, green, patches)
+            values |= _slice_values(mean, GREEN_VIEWS * view_codes, contrast.STATISTICS, green, patches)
         if pair:
-            both = [views[LEFT], views[RIGHT]]
-            values |= _slice_values(both, view_codes, stereo.STATISTICS, pair, patches)
+            values |= _slice_values(views, view_codes, stereo.STATISTICS, pair, patches)
         return values
 
     with ThreadPoolExecutor(workers()) as pool:

@@ -645,7 +645,7 @@ def wavelet_numbers(images, low, high, codes, levels, out):
             rows, cols = image.shape
 
 
-# Left against right
+# Left against right: pairs are (image, 2, row, col)
 
 
 @kernel
@@ -664,14 +664,15 @@ def _correlation_row(left, right, left_offset, right_offset, sums):
 
 
 @kernel
-def correlation_cells(left, right, left_offsets, right_offsets, rows, cols, out):
+def correlation_cells(pairs, left_offsets, right_offsets, rows, cols, out):
     """Sums of l, r, l^2, r^2 and l r, with l = L - offset and r = R - offset."""
-    sums = np.empty((5, left.shape[2]))
-    for i in range(left.shape[0]):
+    sums = np.empty((5, pairs.shape[3]))
+    for i in range(pairs.shape[0]):
+        left, right = pairs[i, 0], pairs[i, 1]
         for k in range(rows.size - 1):
             sums[:] = 0.0
             for y in range(rows[k], rows[k + 1]):
-                _correlation_row(left[i, y], right[i, y], left_offsets[i], right_offsets[i], sums)
+                _correlation_row(left[y], right[y], left_offsets[i], right_offsets[i], sums)
             for m in range(5):
                 add_to_cells(sums[m], cols, out[i, m, k])
 
@@ -701,26 +702,32 @@ def _census_row(l0, l1, l2, r0, r1, r2, n, packed):
 
 
 @kernel
-def _ternary(a, b, small, large):
-    """One neighbour's ternary distance at the small epsilon + PACK x that at the large one."""
-    near = (F(a > small) - F(a < -small)) - (F(b > small) - F(b < -small))
-    far = (F(a > large) - F(a < -large)) - (F(b > large) - F(b < -large))
-    return abs(near) + PACK * abs(far)
+def _ternary_links(left_from, left_to, right_from, right_to, small, large, out):
+    """The ternary distance of each pair of neighbours at the small epsilon + PACK x that at the large one.
+
+    A pair counts the same seen from either end, so that half of the eight neighbours give all of them.
+    """
+    for x in range(out.size):
+        a, b = left_to[x] - left_from[x], right_to[x] - right_from[x]
+        near = (F(a > small) - F(a < -small)) - (F(b > small) - F(b < -small))
+        far = (F(a > large) - F(a < -large)) - (F(b > large) - F(b < -large))
+        out[x] = abs(near) + PACK * abs(far)
 
 
 @kernel
-def _ternary_row(l0, l1, l2, r0, r1, r2, n, small, large, packed):
-    for x in range(n):
-        c, d = l1[x + 1], r1[x + 1]
-        total = _ternary(l0[x] - c, r0[x] - d, small, large)
-        total += _ternary(l0[x + 1] - c, r0[x + 1] - d, small, large)
-        total += _ternary(l0[x + 2] - c, r0[x + 2] - d, small, large)
-        total += _ternary(l1[x] - c, r1[x] - d, small, large)
-        total += _ternary(l1[x + 2] - c, r1[x + 2] - d, small, large)
-        total += _ternary(l2[x] - c, r2[x] - d, small, large)
-        total += _ternary(l2[x + 1] - c, r2[x + 1] - d, small, large)
-        total += _ternary(l2[x + 2] - c, r2[x + 2] - d, small, large)
-        packed[x] += total
+def _ternary_down(left, right, y, small, large, links):
+    """The distances between row y and the next: straight down, right down, and left down (x + 1 to x)."""
+    l0, l1, r0, r1 = left[y], left[y + 1], right[y], right[y + 1]
+    n = l0.size
+    _ternary_links(l0, l1, r0, r1, small, large, links[0])
+    _ternary_links(l0, l1[1:], r0, r1[1:], small, large, links[1, : n - 1])
+    _ternary_links(l0[1:], l1, r0[1:], r1, small, large, links[2, : n - 1])
+
+
+@kernel
+def _add_links(a, b, c, d, out):
+    for x in range(out.size):
+        out[x] += (a[x] + b[x]) + (c[x] + d[x])
 
 
 @kernel
@@ -736,47 +743,53 @@ def _unpack_to_cells(packed, cols, low, high):
 
 
 @kernel
-def census_cells(left, right, rows, cols, out):
+def census_cells(pairs, rows, cols, out):
     """Sums of the Hamming distance of the census transforms and of the distance of the rank transforms."""
-    n = left.shape[2] - 2
+    n = pairs.shape[3] - 2
     packed = np.empty(n, np.float32)
-    for i in range(left.shape[0]):
+    for i in range(pairs.shape[0]):
+        left, right = pairs[i, 0], pairs[i, 1]
         for k in range(rows.size - 1):
             packed[:] = F(0)
             for y in range(rows[k], rows[k + 1]):
                 _census_row(
-                    left[i, y], left[i, y + 1], left[i, y + 2],
-                    right[i, y], right[i, y + 1], right[i, y + 2], n, packed,
+                    left[y], left[y + 1], left[y + 2],
+                    right[y], right[y + 1], right[y + 2], n, packed,
                 )  # fmt: skip
             _unpack_to_cells(packed, cols, out[i, 0, k], out[i, 1, k])
 
 
 @kernel
-def ternary_cells(left, right, small, large, rows, cols, out):
+def ternary_cells(pairs, small, large, rows, cols, out):
     """Sums of the distance of the ternary census transforms, for a small and a large epsilon."""
-    n = left.shape[2] - 2
-    packed = np.empty(n, np.float32)
-    for i in range(left.shape[0]):
+    width = pairs.shape[3]
+    packed = np.empty(width - 2, np.float32)
+    across = np.empty(width - 1, np.float32)
+    down = np.zeros((2, 3, width), np.float32)  # from the row above, and from the row itself
+    for i in range(pairs.shape[0]):
+        left, right = pairs[i, 0], pairs[i, 1]
         for k in range(rows.size - 1):
             packed[:] = F(0)
-            for y in range(rows[k], rows[k + 1]):
-                _ternary_row(
-                    left[i, y], left[i, y + 1], left[i, y + 2],
-                    right[i, y], right[i, y + 1], right[i, y + 2], n, small, large, packed,
-                )  # fmt: skip
+            _ternary_down(left, right, rows[k], small, large, down[rows[k] % 2])
+            for y in range(rows[k] + 1, rows[k + 1] + 1):
+                above, here = down[(y - 1) % 2], down[y % 2]
+                _ternary_down(left, right, y, small, large, here)
+                _ternary_links(left[y], left[y][1:], right[y], right[y][1:], small, large, across)
+                _add_links(across, across[1:], above[0, 1:], here[0, 1:], packed)
+                _add_links(above[1], here[1, 1:], above[2, 1:], here[2], packed)
             _unpack_to_cells(packed, cols, out[i, 0, k], out[i, 1, k])
 
 
 @kernel
-def mean_and_deviation(images, offsets, means, deviations):
-    """Mean and standard deviation of each image, about an offset near the mean."""
-    size = images.shape[1] * images.shape[2]
-    first, second = np.empty(images.shape[2]), np.empty(images.shape[2])
-    for i in range(images.shape[0]):
+def mean_and_deviation(pairs, view, offsets, means, deviations):
+    """Mean and standard deviation of one view of each pair, about an offset near the mean."""
+    size = pairs.shape[2] * pairs.shape[3]
+    first, second = np.empty(pairs.shape[3]), np.empty(pairs.shape[3])
+    for i in range(pairs.shape[0]):
         first[:] = 0.0
         second[:] = 0.0
-        for y in range(images.shape[1]):
-            _moments_row(images[i, y], offsets[i], first, second)
+        for y in range(pairs.shape[2]):
+            _moments_row(pairs[i, view, y], offsets[i], first, second)
         mean = first.sum() / size
         means[i] = offsets[i] + mean
         deviations[i] = np.sqrt(max(second.sum() / size - mean * mean, 0.0))
@@ -818,23 +831,23 @@ def _envelope_gap(a0, a1, b0, b1):
 
 
 @kernel
-def normalised_numbers(left, right, means, gains, envelope, out):
+def normalised_numbers(pairs, means, gains, envelope, out):
     """Sum of |l - r|, then the envelopes' L1 and L2 distance, with l = (L - mean) gain.
 
     `means` and `gains` are (image, view) float64. What rounding the mean to float32 leaves over is
     added back, so that low contrast on a bright ground keeps its digits.
     """
-    rows, cols = left.shape[1], left.shape[2]
+    rows, cols = pairs.shape[2], pairs.shape[3]
     views = np.empty((2, 2, cols), np.float32)  # view, row mod 2
     boxes = np.empty((2, 2, cols - 1), np.float32)
-    for i in range(left.shape[0]):
+    for i in range(pairs.shape[0]):
         means32 = (F(means[i, 0]), F(means[i, 1]))
         gains32 = (F(gains[i, 0]), F(gains[i, 1]))
         rests = (F((means32[0] - means[i, 0]) * gains[i, 0]), F((means32[1] - means[i, 1]) * gains[i, 1]))
         out[i] = 0.0
         for y in range(rows):
-            _normalise_row(left[i, y], means32[0], gains32[0], rests[0], views[0, y % 2])
-            _normalise_row(right[i, y], means32[1], gains32[1], rests[1], views[1, y % 2])
+            _normalise_row(pairs[i, 0, y], means32[0], gains32[0], rests[0], views[0, y % 2])
+            _normalise_row(pairs[i, 1, y], means32[1], gains32[1], rests[1], views[1, y % 2])
             out[i, 0] += _absolute_difference(views[0, y % 2], views[1, y % 2])
             if not envelope or y == 0:
                 continue

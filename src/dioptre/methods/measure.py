@@ -9,7 +9,7 @@ A formula gets one `Sums` for each statistic it names, and returns one number fo
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,8 +26,7 @@ CELL_ROWS: Final = 32  # the highest cell that the kernels allow
 ROUNDING: Final = 1e-12  # relative: differences of float64 sums below this are rounding errors
 _INLINE_PIXELS: Final = 60_000  # less work than this is not worth a thread
 
-Images = Float32[np.ndarray, "image row col"]
-Views = tuple[Images, ...]  # (green,) or (left, right)
+Images = Float32[np.ndarray, "image *view row col"]  # green: no view axis; left and right: two views
 Edges = Int[np.ndarray, " _"]
 
 
@@ -63,8 +62,8 @@ class Statistic:
     kernel can leave out the rest.
 
     Attributes:
-        cells: (views, codes, parts, row edges, column edges) -> (image, map, cell row, cell column).
-        numbers: (views, codes, parts) -> (image, map).
+        cells: (images, codes, parts, row edges, column edges) -> (image, map, cell row, cell column).
+        numbers: (images, codes, parts) -> (image, map).
         margin: How many rows and columns fewer the response has than the image.
         block: The response covers whole blocks of this many rows and columns only.
         blur: Sigma of a Gaussian that reflects at the patch's border, for which a frame has to treat the
@@ -72,9 +71,9 @@ class Statistic:
     """
 
     cells: (
-        Callable[[Views, float, Collection[str], Edges, Edges], Float[np.ndarray, "image map r c"]] | None
+        Callable[[Images, float, Collection[str], Edges, Edges], Float[np.ndarray, "image map r c"]] | None
     ) = None
-    numbers: Callable[[Views, float, Collection[str]], Float[np.ndarray, "image map"]] | None = None
+    numbers: Callable[[Images, float, Collection[str]], Float[np.ndarray, "image map"]] | None = None
     margin: tuple[int, int] = (0, 0)
     block: int = 1
     blur: int = 0
@@ -120,12 +119,12 @@ def kernels() -> Any:
     return module
 
 
-def empty_cells(views: Views, maps: int, rows: Edges, cols: Edges) -> Float[np.ndarray, "image map r c"]:
+def empty_cells(images: Images, maps: int, rows: Edges, cols: Edges) -> Float[np.ndarray, "image map r c"]:
     """Returns zeros for a cell kernel to add to."""
-    return np.zeros((len(views[0]), maps, len(rows) - 1, len(cols) - 1))
+    return np.zeros((len(images), maps, len(rows) - 1, len(cols) - 1))
 
 
-def offsets(view: Images) -> Float[np.ndarray, " image"]:
+def offsets(view: Float32[np.ndarray, "image row col"]) -> Float[np.ndarray, " image"]:
     """Returns a value near each image's mean, and exactly the grey of a flat image."""
     sample = view[:, :: max(1, view.shape[1] // 8), :: max(1, view.shape[2] // 8)]
     return np.median(sample.reshape(len(view), -1), axis=1).astype(np.float64)
@@ -136,14 +135,14 @@ def lattice(length: int) -> Edges:
     return np.append(np.arange(0, length, CELL_ROWS), length)
 
 
-def patch_sums(views: Views, statistic: Statistic, codes: float, parts: Collection[str]) -> Sums:
+def patch_sums(images: Images, statistic: Statistic, codes: float, parts: Collection[str]) -> Sums:
     """Returns a statistic of each image as a whole, maps (map, image)."""
-    shape = views[0].shape[1], views[0].shape[2]
+    shape = images.shape[-2], images.shape[-1]
     if statistic.numbers is not None:
-        return Sums(statistic.numbers(views, codes, parts).T, shape[0] * shape[1])
+        return Sums(statistic.numbers(images, codes, parts).T, shape[0] * shape[1])
     assert statistic.cells is not None
     rows, cols = statistic.extent(*shape)
-    cells = statistic.cells(views, codes, parts, lattice(rows), np.array([0, cols]))
+    cells = statistic.cells(images, codes, parts, lattice(rows), np.array([0, cols]))
     return Sums(cells.sum(axis=(2, 3)).T, rows * cols)
 
 
@@ -160,7 +159,7 @@ def _shares(images: int, pixels: int) -> Iterator[slice]:
 
 
 def evaluate_patches(
-    views: Sequence[Float32[np.ndarray, "image row col"]],
+    images: Images,
     codes: float,
     statistics: Mapping[str, Statistic],
     measures: Mapping[str, Measure],
@@ -168,21 +167,20 @@ def evaluate_patches(
     """Returns each measure of each image; minus infinity for an image with a NaN or infinite pixel.
 
     Args:
-        views: Pixels, one array for each view.
-        codes: Codes between black and white of one of these views.
+        images: Pixels, contiguous.
+        codes: Codes between black and white of one view.
         statistics: The table that the measures' statistics are looked up in.
         measures: What to compute, by key.
     """
     needed = parts_needed(measures)
 
     def share(run: slice) -> dict[str, Float[np.ndarray, " image"]]:
-        ours, sound = sound_views([view[run] for view in views])
+        ours, sound = sound_images(images[run])
         sums = {name: patch_sums(ours, statistics[name], codes, parts) for name, parts in needed.items()}
         values = apply_formulae(measures, sums)
         return values if sound.all() else {key: np.where(sound, v, -np.inf) for key, v in values.items()}
 
-    count, rows, cols = views[0].shape
-    runs = list(_shares(count, rows * cols))
+    runs = list(_shares(len(images), images[0].size))
     if len(runs) == 1:
         return share(runs[0])
     with ThreadPoolExecutor(len(runs)) as pool:
@@ -190,20 +188,20 @@ def evaluate_patches(
     return {key: np.concatenate([result[key] for result in results]) for key in measures}
 
 
-def sound_views(views: Sequence[Images]) -> tuple[Views, Bool[np.ndarray, " image"]]:
-    """Returns contiguous views in which images with a NaN or infinite pixel are zero, and which are sound."""
-    sound = np.ones(len(views[0]), dtype=bool)
-    cleaned = tuple(np.ascontiguousarray(view) for view in views)
-    for view in cleaned:
-        kernels().find_sound(view, sound)
+def sound_images(images: Images) -> tuple[Images, Bool[np.ndarray, " image"]]:
+    """Returns the images, those with a NaN or infinite pixel replaced by zeros, and which are sound."""
+    views = images.reshape(-1, *images.shape[-2:])
+    fine = np.ones(len(views), dtype=bool)
+    kernels().find_sound(views, fine)
+    sound = np.asarray(fine.reshape(len(images), -1).all(axis=1))
     if not sound.all():
-        cleaned = tuple(np.where(sound[:, None, None], view, np.float32(0)) for view in cleaned)
-    return cleaned, sound
+        images = np.where(sound.reshape(-1, *[1] * (images.ndim - 1)), images, np.float32(0))
+    return images, sound
 
 
 def stack_scores(
     stack: FocalStack,
-    views: Sequence[Float32[np.ndarray, "batch slice row col"]],
+    images: Float32[np.ndarray, "batch slice *view row col"],
     codes: float,
     statistics: Mapping[str, Statistic],
     measures: Mapping[str, Measure],
@@ -214,7 +212,7 @@ def stack_scores(
         raise ValueError(
             f"a focus measure needs at least {MIN_SIZE} x {MIN_SIZE} pixels, not {cols} x {rows}"
         )
-    flat = [view.reshape(-1, rows, cols) for view in views]
+    flat = np.ascontiguousarray(images.reshape(-1, *images.shape[2:]))
     values = evaluate_patches(flat, codes, statistics, measures)
     scenes = np.arange(stack.batch)[:, None]
     result = {}

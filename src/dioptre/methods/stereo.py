@@ -16,10 +16,10 @@ from jaxtyping import Float
 from dioptre.methods.base import Scores
 from dioptre.methods.measure import (
     Edges,
+    Images,
     Measure,
     Statistic,
     Sums,
-    Views,
     empty_cells,
     kernels,
     offsets,
@@ -31,46 +31,46 @@ EPSILONS: Final = (10.0, 30.0)  # codes
 
 
 def _correlation(
-    views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    pairs: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of l, r, l^2, r^2 and l r about a value near each view's mean."""
     del codes, parts
-    out = empty_cells(views, 5, rows, cols)
-    left, right = views
-    kernels().correlation_cells(left, right, offsets(left), offsets(right), rows, cols, out)
+    out = empty_cells(pairs, 5, rows, cols)
+    kernels().correlation_cells(pairs, offsets(pairs[:, LEFT]), offsets(pairs[:, RIGHT]), rows, cols, out)
     return out
 
 
 def _census(
-    views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    pairs: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of the Hamming distance of the census and of the L1 distance of the rank transforms."""
     del codes, parts
-    out = empty_cells(views, 2, rows, cols)
-    kernels().census_cells(*views, rows, cols, out)
+    out = empty_cells(pairs, 2, rows, cols)
+    kernels().census_cells(pairs, rows, cols, out)
     return out
 
 
 def _ternary(
-    views: Views, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    pairs: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of the L1 distance of the ternary census transforms, one map for each epsilon."""
     del parts
-    out = empty_cells(views, 2, rows, cols)
+    out = empty_cells(pairs, 2, rows, cols)
     small, large = (np.float32(epsilon / codes) for epsilon in EPSILONS)
-    kernels().ternary_cells(*views, small, large, rows, cols, out)
+    kernels().ternary_cells(pairs, small, large, rows, cols, out)
     return out
 
 
-def _normalised(views: Views, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _normalised(pairs: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """Normalised SAD, envelope L1 and envelope L2 mismatch; infinite where a view has no contrast."""
     del codes
-    means, deviations = np.empty((2, len(views[0]), 2))
-    for v, view in enumerate(views):
-        kernels().mean_and_deviation(view, offsets(view), means[:, v], deviations[:, v])
+    means, deviations = np.empty((2, len(pairs), 2))
+    for view in (LEFT, RIGHT):
+        start = offsets(pairs[:, view])
+        kernels().mean_and_deviation(pairs, view, start, means[:, view], deviations[:, view])
     gains = np.divide(1.0, deviations, out=np.zeros_like(means), where=deviations > 0)
     out = np.empty((len(means), 3))
-    kernels().normalised_numbers(*views, means, gains, "envelope" in parts, out)
+    kernels().normalised_numbers(pairs, means, gains, "envelope" in parts, out)
     out[(deviations == 0).any(axis=1)] = np.inf
     return out
 
@@ -111,8 +111,7 @@ def stereo_scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
     if stack.views != 2:
         raise ValueError(f"{keys[0]} compares a left and a right view, but the stack has only one view")
     measures = {key: MEASURES[key] for key in keys}
-    views = [stack.pixels[:, :, LEFT], stack.pixels[:, :, RIGHT]]
-    return stack_scores(stack, views, stack.view_codes, STATISTICS, measures)
+    return stack_scores(stack, stack.pixels, stack.view_codes, STATISTICS, measures)
 
 
 @dataclass(frozen=True)
