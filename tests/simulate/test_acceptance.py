@@ -90,12 +90,12 @@ def test_breathing_moves_a_point_as_the_magnification_says(at: tuple[float, floa
 def test_noise_grows_with_the_signal_and_correlates_along_rows() -> None:
     rng, shot, read = np.random.default_rng(0), 0.4, 1.3
     noise = Noise(shot, read, row=0.0, pattern=0.0)
-    levels = np.array([0.05, 0.2, 0.5, 0.8])
+    levels = np.array([0.0, 0.2, 0.5, 0.8])
     native = [read_native(np.full((4, 2, 260, 200), level, np.float32), noise, rng) for level in levels]
     variances = np.array([codes.astype(np.float64).var() for codes in native]) - 1 / 12  # of rounding
-    slope, constant = np.polyfit(levels * LEVELS, variances, 1)
+    slope, _ = np.polyfit(levels * LEVELS, variances, 1)
     assert slope == pytest.approx(shot, rel=0.05)
-    assert constant == pytest.approx(read**2, rel=0.3)
+    assert variances[0] == pytest.approx(read**2, rel=0.05)
     image = upsample_rows(native[2].astype(np.float32)) - native[2].mean()
     lagged = [
         np.mean(image[..., : -lag or None, :] * image[..., lag:, :]) / np.mean(image**2) for lag in (1, 2, 3)

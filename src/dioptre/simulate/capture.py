@@ -155,11 +155,12 @@ def draw_patch(
     if light is None:
         light = "dark" if rng.random() < conditions.dark else "normal"
     gain, noise = _draw_light(light, conditions, rng)
-    radiance = render_stack(scene, view, focus, _side_motion(len(focus), rng)) * np.float32(gain)
+    radiance = render_stack(scene, view, focus, _side_motion(len(focus), rng))
+    radiance *= np.float32(gain)
     depths = scene.depth_map(size + 2 * RIM)[RIM:-RIM, RIM:-RIM]
     depth = float(np.median(depths))
     return Patch(
-        native=read_native(np.ascontiguousarray(radiance[..., RIM:-RIM]), noise, rng),
+        native=read_native(radiance[..., RIM:-RIM], noise, rng),
         truth=int(camera.grid.nearest_index(depth)),
         depth=depth,
         depth_spread=float(np.std(depths)),

@@ -25,7 +25,7 @@ from dioptre.simulate.scene import FINE, Layer, Scene
 from dioptre.simulate.sensor import expose
 
 STEP_PX = 0.25  # of blur diameter, on surfaces of varying depth
-HALVED_PX = 12.0  # from this diameter on, blur is done at half resolution
+HALVED_PX = 9.0  # from this diameter on, blur is done at half resolution
 HALVING_VARIANCE = 4.0  # 16 times what pooling 2 x 2 pixels adds to a kernel's variance, px^2
 SPARE = 3  # coarse pixels around a half-resolution patch, for interpolation
 
@@ -99,12 +99,10 @@ def render_stack(
 ) -> Float32[np.ndarray, "slice 2 size size"]:
     """Returns `render` for each slice of a sweep."""
     points = np.zeros((len(focus), 2)) if principal_points is None else principal_points
-    return np.stack(
-        [
-            render(scene, view, float(f), (float(p[0]), float(p[1])))
-            for f, p in zip(focus, points, strict=True)
-        ]
-    )
+    out = np.empty((len(focus), 2, view.size, view.size), dtype=np.float32)
+    for one, dioptres, (x, y) in zip(out, focus, points, strict=True):
+        one[...] = render(scene, view, float(dioptres), (float(x), float(y)))
+    return out
 
 
 def _layer(

@@ -48,16 +48,21 @@ def read_native(
         noise: Its strengths.
         rng: Draws it.
     """
-    clipped = np.clip(light, 0.0, 1.0)
-    signal = (clipped[:, :, ::2] + clipped[:, :, 1::2]) * np.float32(LEVELS / 2)
-    normal = rng.standard_normal(signal.shape, dtype=np.float32)
-    pattern = 1 + np.float32(noise.pattern) * rng.standard_normal(signal.shape[1:], dtype=np.float32)
-    rows = np.float32(noise.row) * rng.standard_normal(signal.shape[:3], dtype=np.float32)[..., None]
-    signal *= pattern
-    normal *= np.sqrt(np.float32(noise.shot) * signal + np.float32(noise.read**2))
-    signal += normal
-    signal += rows + np.float32(BLACK + noise.black)
-    return np.clip(np.rint(signal, out=signal), 0, WHITE, out=signal).astype(np.uint16)
+    slices, views, rows, cols = light.shape
+    pattern = 1 + np.float32(noise.pattern) * rng.standard_normal((views, rows // 2, cols), dtype=np.float32)
+    codes = np.empty((slices, views, rows // 2, cols), dtype=np.uint16)
+    clipped, drawn = np.empty((views, rows, cols), np.float32), np.empty_like(pattern)
+    for one, out in zip(light, codes, strict=True):  # a slice at a time stays in the cache
+        np.clip(one, 0.0, 1.0, out=clipped)
+        signal = clipped[:, ::2] + clipped[:, 1::2]
+        signal *= np.float32(LEVELS / 2) * pattern
+        deviation = np.sqrt(np.float32(noise.shot) * signal + np.float32(noise.read**2))
+        signal += deviation * rng.standard_normal(out=drawn, dtype=np.float32)
+        signal += np.float32(noise.row) * rng.standard_normal((views, rows // 2, 1), dtype=np.float32)
+        signal += np.float32(BLACK + noise.black)
+        np.clip(np.rint(signal, out=signal), 0, WHITE, out=signal)
+        out[...] = signal
+    return codes
 
 
 def upsample_rows(native: Float32[np.ndarray, "... native cols"]) -> Float32[np.ndarray, "... rows cols"]:
