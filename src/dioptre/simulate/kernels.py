@@ -50,9 +50,13 @@ def splat(pupil, places, scale, out):
 
 
 @kernel
-def _add_one(a, ka, out):
-    for x in range(out.size):
-        out[x] += ka * a[x]
+def _add_three_to_both(a, b, c, left, right, out_left, out_right):
+    l0, l1, l2 = left[0], left[1], left[2]
+    r0, r1, r2 = right[0], right[1], right[2]
+    for x in range(out_left.size):
+        u, v, w = a[x], b[x], c[x]
+        out_left[x] += (l0 * u + l1 * v) + l2 * w
+        out_right[x] += (r0 * u + r1 * v) + r2 * w
 
 
 @kernel
@@ -68,28 +72,24 @@ def blur_pair(image, pair, out):
     The image is larger than `out` by the kernels' size less one, with `out` in its middle.
     """
     size = pair.shape[1]
-    turned = pair[:, ::-1, ::-1].copy()  # light at a kernel's offset comes from the opposite side
-    for v in range(2):
-        for y in range(out.shape[1]):
-            line = out[v, y]
-            line[:] = F(0)
-            for dy in range(size):
-                taps, source = turned[v, dy], image[y + dy]
-                first, last = 0, size - 1
-                while first <= last and taps[first] == F(0):
-                    first += 1
-                while last >= first and taps[last] == F(0):
-                    last -= 1
-                dx = first
-                while dx + 3 <= last:
-                    _add_four(
-                        source[dx:], source[dx + 1 :], source[dx + 2 :], source[dx + 3 :],
-                        taps[dx], taps[dx + 1], taps[dx + 2], taps[dx + 3], line,
-                    )  # fmt: skip
-                    dx += 4
-                while dx <= last:
-                    _add_one(source[dx:], taps[dx], line)
-                    dx += 1
+    turned = np.zeros((2, size, size + 2), np.float32)  # two empty taps, so that they can be taken by threes
+    turned[:, :, :size] = pair[:, ::-1, ::-1]  # light at a kernel's offset comes from the opposite side
+    for y in range(out.shape[1]):
+        left, right = out[0, y], out[1, y]
+        left[:] = F(0)
+        right[:] = F(0)
+        for dy in range(size):
+            left_taps, right_taps, source = turned[0, dy], turned[1, dy], image[y + dy]
+            first, last = 0, size - 1
+            while first <= last and left_taps[first] == F(0) and right_taps[first] == F(0):
+                first += 1
+            while last >= first and left_taps[last] == F(0) and right_taps[last] == F(0):
+                last -= 1
+            for dx in range(first, last + 1, 3):
+                b, c = min(dx + 1, size - 1), min(dx + 2, size - 1)
+                _add_three_to_both(
+                    source[dx:], source[b:], source[c:], left_taps[dx:], right_taps[dx:], left, right
+                )
 
 
 @kernel
