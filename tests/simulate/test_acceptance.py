@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.ndimage import map_coordinates
+from scipy.signal import fftconvolve
 
 from dioptre.optics import CameraModel, breathing, depth_to_blur
 from dioptre.simulate.device import LEFT_SHARE, SHADING, Device
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render, render_stack
-from dioptre.simulate.scene import FINE, Layer, Scene, fine_size
+from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import LEVELS, Noise, read_native, upsample_rows
+from dioptre.simulate.texture import dead_leaves
 
 CAMERA = CameraModel.pixel3()
 FULL_APERTURE = replace(CAMERA, aperture_factor=1.0)
@@ -118,3 +121,41 @@ def test_pixels_clip_before_they_are_averaged() -> None:
     light[:, :, ::2] = 30.0  # a highlight on every other row
     codes = read_native(light, Noise.none(), np.random.default_rng(0))
     np.testing.assert_array_equal(codes, np.full(codes.shape, round(64 + 959 / 2)))
+
+
+def uniform_disc(diameter: float, size: int = 31, fine: int = 8) -> np.ndarray:
+    at = (np.arange(size * fine) + 0.5) / fine - size / 2
+    inside = np.hypot(at[:, None], at[None, :]) <= diameter / 2
+    kernel = inside.reshape(size, fine, size, fine).mean(axis=(1, 3))
+    return kernel / kernel.sum()
+
+
+def fitted_diameter(sharp: np.ndarray, blurred: np.ndarray, expected: float) -> float:
+    """Returns the uniform disc that best blurs one picture to the other, up to gain, offset and shift."""
+    inner, errors = (slice(24, -24), slice(24, -24)), []
+    diameters = np.arange(0.7 * expected, 1.4 * expected, 0.1)
+    for one in diameters:
+        tried = fftconvolve(sharp, uniform_disc(one), "same")[inner]
+        down, across = np.gradient(tried)
+        basis = np.stack([tried.ravel(), np.ones(tried.size), down.ravel(), across.ravel()], axis=1)
+        errors.append(np.linalg.lstsq(basis, blurred[inner].ravel(), rcond=None)[1].sum())
+    return float(diameters[int(np.argmin(errors))])
+
+
+def test_blur_of_stacks_over_the_field_grows_as_on_real_ones() -> None:
+    rng, size, away = np.random.default_rng(0), 128, 16
+    growth = []
+    for at in ((0.0, 0.0), (800.0, -500.0), (-600.0, 300.0), (300.0, 600.0)):
+        view = View(PointSpread(CAMERA, Device.center(), at), size)
+        n = fine_size(size, view.margin())
+        picture = soften(dead_leaves(n, n, rng, 3.0, 200.0))
+        scene = Scene((Layer(picture, float(CAMERA.grid.dioptres[24])),), view.margin())
+        foci = [float(CAMERA.grid.dioptres[k]) for k in (24, 24 + away)]
+        sharp, blurred = (render(scene, view, focus).mean(axis=0) for focus in foci)
+        scale = view.magnification(foci[1]) / view.magnification(foci[0])
+        rows, cols = (
+            (place + np.arange(size) - (size - 1) / 2) / scale - place + (size - 1) / 2 for place in at[::-1]
+        )
+        moved = map_coordinates(sharp, np.meshgrid(rows, cols, indexing="ij"), order=3, mode="nearest")
+        growth.append(fitted_diameter(moved, blurred, 0.59 * away) / away)
+    assert np.median(growth) == pytest.approx(0.59, abs=0.05)

@@ -50,7 +50,7 @@ class PointSpread:
             half: How far the result reaches from its centre; as far as there is light by default.
         """
         diameter = diameter_px * self.device.radius_gain
-        pupil = self._coarse if abs(diameter) < 6 else self._medium if abs(diameter) < 16 else self._fine
+        pupil = self._coarse if abs(diameter) < 9 else self._medium if abs(diameter) < 20 else self._fine
         half = self.half(diameter_px) if half is None else half
         out = np.zeros((2, 2 * half + 1, 2 * half + 1), dtype=np.float32)
         kernels.splat(pupil, _places(pupil.shape[1]), diameter / 2, out)
