@@ -46,12 +46,14 @@ class Demo:
         good: Focusing a textured plane.
         blank: Focusing a blank wall, which must fail.
         truth: The index of the textured plane.
+        drawn: Whether the focus curve was drawn, for which matplotlib is needed.
     """
 
     rows: tuple[tuple[str, Metrics, Metrics | None], ...]
     good: FocusResult
     blank: FocusResult
     truth: int
+    drawn: bool
 
 
 def simulate_planes(
@@ -81,22 +83,33 @@ def demo(out: Path, stacks: int, seed: int, done: Callable[[int], None]) -> Demo
     wall = expose(np.full(pixels[middle].shape, 0.1), 0.6, 1.6, rng)
     blank = focus(wall, grid=camera.grid)
     out.mkdir(parents=True, exist_ok=True)
-    figure = figures.focus_curve(
-        good.scores,
-        good.index,
-        good.position,
-        True,
-        pixels[middle].mean(axis=1),
-        [f"slice {k}" for k in range(len(camera.grid))],
-        "A simulated plane through focus",
-        camera.grid.dioptres,
-        "focus (dioptres, far to near)",
-    )
-    figures.save(figure, out / "focus_curve.png")
+    drawn = _draw_demo(out / "focus_curve.png", good, pixels[middle], camera)
     table = format_rows((METHODS[key].problem, METHODS[key].title, ours) for key, ours, _ in rows)
     note = DEMO_NOTE.format(stacks=stacks, seed=seed)
     (out / "table.md").write_text(note + table, encoding="utf-8")
-    return Demo(rows, good, blank, int(truth[middle]))
+    return Demo(rows, good, blank, int(truth[middle]), drawn)
+
+
+def _draw_demo(
+    path: Path, result: FocusResult, pixels: Float32[np.ndarray, "n 2 row col"], camera: CameraModel
+) -> bool:
+    """Draws the demo's focus curve and returns True, or False without matplotlib."""
+    try:
+        figure = figures.focus_curve(
+            result.scores,
+            result.index,
+            result.position,
+            True,
+            pixels.mean(axis=1),
+            [f"slice {k}" for k in range(len(camera.grid))],
+            "A simulated plane through focus",
+            camera.grid.dioptres,
+            "focus (dioptres, far to near)",
+        )
+    except ImportError:
+        return False
+    figures.save(figure, path)
+    return True
 
 
 DEMO_NOTE = """# Classical measures on simulated planes
