@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import cv2
@@ -156,6 +157,15 @@ def test_demo_writes_its_table_and_its_picture(tmp_path: Path, capsys: pytest.Ca
     assert "Mean Local Norm-Dist-Sq (σ = 4) | 1.000" in table
     assert "simulated" in table
     assert (tmp_path / "demo" / "focus_curve.png").stat().st_size > 10_000
+
+
+def test_demo_without_matplotlib_leaves_out_the_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main(["demo", "--out", str(tmp_path), "--stacks", "1"]) == 0
+    assert "dioptre[figures]" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["table.md"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -427,7 +427,6 @@ def run_demo(config: Demo) -> int:
         reasons = ", ".join(reason.value for reason in result.reasons) or "no complaints"
         sure = f"confidence {result.confidence:.2f}, {reasons}"
         console.print(f"{name}: {result.state.value} at slice {result.index}, {sure}")
-    console.print(
-        f"(the plane is at slice {found.truth}; wrote table.md and focus_curve.png to {config.out}/)"
-    )
+    files = "table.md and focus_curve.png" if found.drawn else "table.md (a picture needs 'dioptre[figures]')"
+    console.print(f"(the plane is at slice {found.truth}; wrote {files} to {config.out}/)", markup=False)
     return 0
