@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -151,6 +152,16 @@ def workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    """Returns threads that wait for work; starting new ones for every call costs as much as a measure."""
+    return ThreadPoolExecutor(count, thread_name_prefix="dioptre")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
+
+
 def _shares(images: int, pixels: int) -> Iterator[slice]:
     """Yields one run of images for each worker, or a single one when there is little work."""
     parts = 1 if images * pixels < _INLINE_PIXELS else min(workers(), images)
@@ -183,8 +194,7 @@ def evaluate_patches(
     runs = list(_shares(len(images), images[0].size))
     if len(runs) == 1:
         return share(runs[0])
-    with ThreadPoolExecutor(len(runs)) as pool:
-        results = list(pool.map(share, runs))
+    results = list(_threads(len(runs)).map(share, runs))
     return {key: np.concatenate([result[key] for result in results]) for key in measures}
 
 
