@@ -272,9 +272,8 @@ def _print_result(config: Focus, pictures: "Pictures", result: "FocusResult") ->
     console = _console()
     good = result.state is State.FOCUSED
     n, _, rows, cols = pictures.codes.shape
-    table = Table(
-        title=f"{config.stack}: {n} pictures of {cols} x {rows}", title_justify="left", show_header=False
-    )
+    console.print(f"{config.stack}: {n} pictures of {cols} x {rows}", markup=False, soft_wrap=True)
+    table = Table(show_header=False)
     table.add_row("state", f"[bold {'green' if good else 'red'}]{result.state.value}")
     name, of = pictures.names[result.index], f"slice {result.index} of 0..{n - 1}"
     table.add_row("sharpest", of if name.startswith("slice") else f"[bold]{escape(name)}[/] ({of})")

@@ -92,6 +92,13 @@ def _box_sums(
     return np.stack([cells[..., a:b].sum(axis=-1) for a, b in zip(first, last, strict=True)], axis=-1)
 
 
+def _down(
+    cells: Float[np.ndarray, "map cell w"], edges: Edges, starts: Starts, extent: int
+) -> Float[np.ndarray, "map k w"]:
+    """Returns the sums over the windows along the rows."""
+    return np.moveaxis(_box_sums(np.moveaxis(cells, 1, 2), edges, starts, extent), 1, 2)
+
+
 def _cell_sums(
     images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
 ) -> Sums:
@@ -100,8 +107,7 @@ def _cell_sums(
     rows, cols = _edges(patches.row_starts, height), _edges(patches.col_starts, width)
     cells = statistic.cells(images, codes, parts, rows, cols)[0]
     across = _box_sums(cells, cols, patches.col_starts, width)
-    down = _box_sums(np.moveaxis(across, 1, 2), rows, patches.row_starts, height)
-    return Sums(np.moveaxis(down, 1, 2), height * width)
+    return Sums(_down(across, rows, patches.row_starts, height), height * width)
 
 
 def _number_sums(
@@ -147,7 +153,7 @@ def _local_sums(
     cells = np.zeros((1, 3, len(row_edges) - 1, len(col_edges) - 1))
     kernels().local_cells(image, offset, taps, codes, ratios, row_edges, col_edges, cells)
     across = _box_sums(cells[0], col_edges, col_starts + radius, inner)
-    interior = _box_sums(np.moveaxis(across, 1, 2), row_edges, row_starts + radius, inner)
+    interior = _down(across, row_edges, row_starts + radius, inner)
 
     def bands(pixels: Image, starts: Starts, along: Starts, edges: Edges) -> Float[np.ndarray, "map k w"]:
         cells = np.zeros((3, len(starts), len(edges) - 1))
@@ -160,7 +166,7 @@ def _local_sums(
     kernels().turn(image[0], turned_image)
     turned = bands(turned_image, col_starts, row_starts, row_edges)
     total = corners + bands(image[0], row_starts, col_starts, col_edges)
-    total += np.moveaxis(interior + turned, 1, 2)
+    total += interior + np.moveaxis(turned, 1, 2)
     return Sums(total, size * size)
 
 

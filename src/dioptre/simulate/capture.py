@@ -17,7 +17,7 @@ from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.relief import Relief, relief_scene
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
-from dioptre.simulate.sensor import Noise, read_native
+from dioptre.simulate.sensor import LEVELS, Noise, read_native
 from dioptre.simulate.texture import dead_leaves, glyphs, photograph
 
 KINDS = {
@@ -264,14 +264,11 @@ def _draw_light(light: str, conditions: Conditions, rng: np.random.Generator) ->
     """Returns the exposure (radiance 1 becomes so much of white) and the noise."""
     black = float(rng.uniform(-1, 1))
     if light == "dark":
-        shot = float(np.exp(rng.uniform(np.log(1), np.log(8))))
-        return float(np.exp(rng.uniform(np.log(2), np.log(30)))) / 959, Noise(
-            shot, 0.7 + 1.5 * shot, black=black
-        )
-    shot = float(np.exp(rng.uniform(*np.log(conditions.shot))))
-    return float(np.exp(rng.uniform(*np.log(conditions.brightness)))), Noise(
-        shot, 0.7 + 1.5 * shot, black=black
-    )
+        shots, exposures = (1.0, 8.0), (2 / LEVELS, 30 / LEVELS)
+    else:
+        shots, exposures = conditions.shot, conditions.brightness
+    shot, exposure = (float(np.exp(rng.uniform(*np.log(range_)))) for range_ in (shots, exposures))
+    return exposure, Noise(shot, 0.7 + 1.5 * shot, black=black)
 
 
 def _side_motion(n: int, rng: np.random.Generator) -> Float[np.ndarray, "n 2"]:

@@ -13,6 +13,7 @@ The result is radiance as the sensor would integrate it, before noise, clipping 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -169,7 +170,7 @@ def _blur_flat(
 def _blur_flat_halved(
     picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
 ) -> Views:
-    pair = view.spread.kernels(_halved(diameter))
+    pair = view.spread.kernels(float(_halved(diameter)))
     border = pair.shape[1] // 2 + SPARE
     small = np.empty((2, view.size // 2 + 2 * SPARE, view.size // 2 + 2 * SPARE), dtype=np.float32)
     kernels.blur_pair(_pooled(_covered(picture, alpha, 2 * border, sampled)), pair, small)
@@ -186,8 +187,7 @@ def _blur_surface(
     """Returns a layer of varying depth in both views; `diameters` are those of the patch's pixels."""
     halved = float(np.abs(diameters).min()) >= HALVED_PX
     if halved:
-        wanted = np.pad(_pooled(diameters.astype(np.float32)), SPARE, mode="edge")
-        wanted = np.sign(wanted) * np.sqrt(wanted**2 - HALVING_VARIANCE) / 2
+        wanted = _halved(np.pad(_pooled(diameters.astype(np.float32)), SPARE, mode="edge"))
     else:
         wanted = diameters
     steps = np.round(wanted / STEP_PX).astype(np.int64)
@@ -208,9 +208,9 @@ def _covered(picture: Picture, alpha: Picture | None, border: int, sampled: Samp
     return image if alpha is None else image * sampled(alpha, border)
 
 
-def _halved(diameter: float) -> float:
-    """Returns the diameter in pixels twice as large that makes up for their own blur."""
-    return float(np.sign(diameter) * np.sqrt(diameter**2 - HALVING_VARIANCE) / 2)
+def _halved(diameter: Any) -> Any:
+    """Returns diameters in pixels twice as large that make up for their own blur."""
+    return np.sign(diameter) * np.sqrt(diameter**2 - HALVING_VARIANCE) / 2
 
 
 def _pooled(image: Picture) -> Picture:

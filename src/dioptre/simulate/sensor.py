@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
+from dioptre.stack import codes_to_pixels
+
 BLACK, WHITE = 64.0, 1023.0
 LEVELS = WHITE - BLACK
 
@@ -80,10 +82,7 @@ def upsample_rows(native: Float32[np.ndarray, "... native cols"]) -> Float32[np.
 
 def native_to_pixels(native: UInt16[np.ndarray, "... native cols"]) -> Float32[np.ndarray, "... rows cols"]:
     """Returns upsampled, black-subtracted pixels in [0, 1]."""
-    pixels = upsample_rows(native.astype(np.float32))
-    pixels -= np.float32(BLACK)
-    pixels *= np.float32(1 / LEVELS)
-    return np.clip(pixels, 0.0, 1.0, out=pixels)
+    return codes_to_pixels(upsample_rows(native.astype(np.float32)), BLACK, WHITE)
 
 
 def expose(
