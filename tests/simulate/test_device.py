@@ -27,7 +27,7 @@ def test_shading_scales_with_the_frame() -> None:
 
 def test_the_left_phone_is_always_the_same_and_closer() -> None:
     one, two = Device.left(), Device.left()
-    assert (one.split_depth, one.lens_bias_um) == (two.split_depth, two.lens_bias_um)
+    assert (one.split_depth, one.lens_bias) == (two.split_depth, two.lens_bias)
     assert one.closer_m == 0.011
     assert one.split_width != Device.center().split_width
 

@@ -6,8 +6,8 @@ the GIL; the callers share images out over threads. Two kinds:
 * **Cell kernels** sum a pixel's response over the cells of a lattice: `rows` and `cols` are the cells'
   edges in response coordinates, `out` is (image, map, cell row, cell col) float64. One patch is a
   lattice of one column; a whole frame cut at the edges of all its patches shares every pixel
-  (`dioptre.methods.frame`). A cell is at most `CELL_ROWS` rows high, so that float32 column sums stay exact
-  enough and the products of `local_cells` cannot overflow.
+  (`dioptre.methods.frame`). A cell is at most `measure.CELL_ROWS` rows high, so that float32 column sums stay
+  exact enough and the products of `local_cells` cannot overflow.
 * **Patch kernels** return numbers of the whole image, where the measure orders, normalises or
   transforms the patch as a unit: `out` is (image, map) float64.
 
@@ -23,7 +23,6 @@ import numpy as np
 from dioptre.compiled import kernel
 
 F = np.float32
-CELL_ROWS = 32
 # Two whole numbers in one float32: a row adds at most 16 to each, so 32 rows stay below PACK, and
 # PACK times that below 2^24, where float32 still counts exactly.
 PACK = F(4096)

@@ -151,7 +151,7 @@ def draw_patch(
     if reliefs and rng.random() < RELIEFS:
         kind = "relief"
     scene = draw_scene(kind, camera, textures, view, rng, conditions, reliefs)
-    focus = sweep(camera, conditions.actuator, device.lens_bias_um, rng)
+    focus = sweep(camera, conditions.actuator, device.lens_bias, rng)
     if light is None:
         light = "dark" if rng.random() < conditions.dark else "normal"
     gain, noise = _draw_light(light, conditions, rng)

@@ -54,7 +54,7 @@ class Device:
         tilt: How much brighter its side towards the centre becomes off axis, likewise.
         shading: Sum of the views over the field, (5, 9), 1 at most.
         left_share: Left over the sum of the views over the field, (5, 9).
-        lens_bias_um: Constant error of the lens position.
+        lens_bias: Constant error of the lens position, in deviations of the actuator's devices.
         closer_m: How much nearer to the scene it stands than the phone in the middle of the rig.
     """
 
@@ -66,7 +66,7 @@ class Device:
     tilt: float = 1.0
     shading: Float[np.ndarray, "5 9"] = field(default_factory=SHADING.copy)
     left_share: Float[np.ndarray, "5 9"] = field(default_factory=LEFT_SHARE.copy)
-    lens_bias_um: float = 0.0
+    lens_bias: float = 0.0
     closer_m: float = 0.0
 
     @classmethod
@@ -77,10 +77,10 @@ class Device:
     @classmethod
     def left(cls) -> "Device":
         """Returns the phone to its left: another pupil and shading, always the same, and 1.1 cm closer."""
-        return replace(cls.draw(np.random.default_rng(2020), lens_sd_um=3.0), closer_m=0.011)
+        return replace(cls.draw(np.random.default_rng(2020)), closer_m=0.011)
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, lens_sd_um: float = 3.0) -> "Device":
+    def draw(cls, rng: np.random.Generator) -> "Device":
         """Returns a phone of the same make: its optics vary as units do, and half of them are mirrored."""
         y, x = np.mgrid[-1:1:5j, -1:1:9j]
         slope, bow = rng.normal(0, 0.025, 2), rng.normal(0, 0.015, 2)
@@ -96,7 +96,7 @@ class Device:
             tilt=1 + 0.3 * float(rng.uniform(-1, 1)),
             shading=fall[:, ::-1] if mirrored else fall,
             left_share=np.clip(1 - share[:, ::-1] if mirrored else share, 0.3, 0.7),
-            lens_bias_um=lens_sd_um * float(rng.standard_normal()),
+            lens_bias=float(rng.standard_normal()),
         )
 
     def shading_at(self, camera: CameraModel, at: Field) -> tuple[float, float]:

@@ -42,20 +42,15 @@ class Actuator:
         return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def draw_device_bias(actuator: Actuator, rng: np.random.Generator) -> float:
-    """Returns one device's constant error in micrometres."""
-    return actuator.device_um * float(rng.standard_normal())
-
-
 def sweep(
-    camera: CameraModel, actuator: Actuator, device_bias_um: float, rng: np.random.Generator
+    camera: CameraModel, actuator: Actuator, device_bias: float, rng: np.random.Generator
 ) -> Float[np.ndarray, " n"]:
     """Returns where the lens really is focused, in dioptres, at each position of a sweep from far to near.
 
     Args:
         camera: Its grid holds the commanded positions.
         actuator: How far the lens strays.
-        device_bias_um: This device's constant error.
+        device_bias: This device's constant error, in deviations: `actuator.device_um` micrometres each.
         rng: Draws posture, temperature and jitter.
     """
     commanded = np.asarray(focus_to_extension_um(camera, camera.grid.dioptres))
@@ -66,9 +61,8 @@ def sweep(
     thermal = actuator.thermal_um_per_k * (rng.uniform(15, 45) - 25)
     jitter = actuator.jitter_um * rng.standard_normal(commanded.shape)
     lag = -actuator.play_um * rng.uniform(0, 1)
-    return np.asarray(
-        extension_to_focus_um(camera, commanded + device_bias_um + posture + thermal + lag + jitter)
-    )
+    bias = actuator.device_um * device_bias
+    return np.asarray(extension_to_focus_um(camera, commanded + bias + posture + thermal + lag + jitter))
 
 
 def index_errors(camera: CameraModel, focus: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
