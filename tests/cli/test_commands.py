@@ -8,7 +8,9 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from dioptre import METHODS, __version__
-from dioptre.cli import BAD_INPUT, FOCUSED, NOT_FOCUSED, main, parse_roi, sparkline
+from dioptre.cli import main
+from dioptre.cli.console import BAD_INPUT, FOCUSED, NOT_FOCUSED
+from dioptre.cli.focus import parse_roi, sparkline
 
 SHARP = 4
 

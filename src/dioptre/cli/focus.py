@@ -1,15 +1,7 @@
-"""The command line. A frozen dataclass is a command's configuration, its help text and its flags.
-
-Exit codes: 0 done (for `focus`: focused), 1 not focused (the reason is on stderr), 2 bad input, said in one
-sentence on stderr. With `--json`, stdout holds JSON and nothing else.
-
-Everything heavy is imported inside the command that needs it, so that `dioptre --help` is immediate.
-"""
+"""`dioptre focus`: which picture of a stack is sharp."""
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -17,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from dioptre import __version__
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED, open_console, progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +18,6 @@ if TYPE_CHECKING:
     from dioptre.dataset.images import Pictures
     from dioptre.loop.focus import FocusResult
 
-FOCUSED, NOT_FOCUSED, BAD_INPUT = 0, 1, 2
 Unit = Literal["dioptres", "metres", "um"]
 UNIT_LABELS = {"dioptres": "focus (dioptres)", "metres": "focus distance (m)", "um": "position (µm)"}
 BARS = "▁▂▃▄▅▆▇█"
@@ -74,129 +65,6 @@ class Focus:
     """Draw the focus curve, with the chosen picture and its neighbours, into this file (.png, .pdf, .svg)."""
 
 
-@dataclass(frozen=True)
-class Methods:
-    """List the focusing methods."""
-
-    json: bool = False
-    """Print the list as JSON."""
-
-
-@dataclass(frozen=True)
-class Demo:
-    """Run every method on a small simulated test set, print the table, and draw a focus curve."""
-
-    out: Path = Path("demo")
-    """Folder to write table.md and focus_curve.png to."""
-
-    stacks: int = 24
-    """How many stacks to simulate."""
-
-    seed: int = 0
-    """Seed of the simulation; the same seed gives the same table."""
-
-
-@dataclass(frozen=True)
-class Simulate:
-    """Write a store of labelled patches: simulated dual-pixel focal stacks with known focus.
-
-    A run that was stopped goes on where it was. The same seed gives the same bytes, whatever the workers.
-    """
-
-    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
-    """Folder of the store."""
-
-    patches: int = 2000
-    """How many patches."""
-
-    seed: int = 0
-    """Seed of everything."""
-
-    camera: Annotated[str, tyro.conf.arg(metavar="CAMERA")] = "pixel3"
-    """pixel3, or a TOML file that describes a camera (docs/data.md)."""
-
-    device: Literal["center", "left", "random"] = "center"
-    """Which phone of the rig, or another one in every scene."""
-
-    light: Literal["mixed", "normal", "dark", "both"] = "mixed"
-    """Normal or low light; both for every scene in both, one after the other."""
-
-    split: Literal["mixed", "train", "validation", "test"] = "mixed"
-    """The split that the scenes belong to; no texture is in two splits."""
-
-    textures: Annotated[str, tyro.conf.arg(metavar="DIR")] = ""
-    """Folder of photographs to paint surfaces with, beside leaves and print; skimage for scikit-image's."""
-
-    exact_lens: bool = False
-    """Let the lens go exactly where it is told."""
-
-    workers: int = 0
-    """Processes; 0 for one a core."""
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code."""
-    argv = sys.argv[1:] if argv is None else list(argv)
-    if argv == ["--version"]:
-        sys.stdout.write(f"dioptre {__version__}\n")
-        return 0
-    commands: dict[type, Callable[[Any], int]] = {
-        Focus: run_focus,
-        Methods: run_methods,
-        Simulate: run_simulate,
-        Demo: run_demo,
-    }
-    config = tyro.cli(
-        Annotated[Focus, tyro.conf.subcommand("focus")]
-        | Annotated[Methods, tyro.conf.subcommand("methods")]
-        | Annotated[Simulate, tyro.conf.subcommand("simulate")]
-        | Annotated[Demo, tyro.conf.subcommand("demo")],
-        prog="dioptre",
-        description="Learned autofocus: from what a camera sees, where the lens must go.",
-        args=argv,
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
-    try:
-        return commands[type(config)](config)
-    except OSError as error:
-        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        sys.stderr.write(f"dioptre: {said}\n")
-        return BAD_INPUT
-    except (ValueError, ImportError) as error:
-        sys.stderr.write(f"dioptre: {error}\n")
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        sys.stderr.write("dioptre: stopped\n")
-        return 130
-
-
-def entry() -> None:
-    """Leaves Python with the exit code of `main`."""
-    sys.exit(main())
-
-
-def _console() -> "Console":
-    from rich.console import Console  # noqa: PLC0415
-
-    return Console(highlight=False)
-
-
-@contextmanager
-def _progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Yields a function (done, total) that moves a bar on stderr; nothing is shown off a terminal."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(
-        console=Console(stderr=True), transient=True, disable=quiet or not sys.stderr.isatty()
-    ) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-# focus
-
-
 def run_focus(config: Focus) -> int:
     """Focuses a stack and prints the answer."""
     from dioptre.dataset.images import read_pictures  # noqa: PLC0415
@@ -206,10 +74,10 @@ def run_focus(config: Focus) -> int:
 
     find_method(config.method)  # before reading a large stack in vain
     regions = [parse_roi(text) for text in config.roi]
-    with _progress("reading pictures", config.json) as moved:
+    with progress("reading pictures", config.json) as moved:
         pictures = read_pictures(config.stack, moved)
     values = None if config.positions is None else _read_positions(config, pictures)
-    with _progress("focusing (the first run compiles the measure, which takes some seconds)", config.json):
+    with progress("focusing (the first run compiles the measure, which takes some seconds)", config.json):
         result = focus(
             pictures.codes,
             config.method,
@@ -269,7 +137,7 @@ def _print_result(config: Focus, pictures: "Pictures", result: "FocusResult") ->
 
     from dioptre.loop.verdict import State  # noqa: PLC0415
 
-    console = _console()
+    console = open_console()
     good = result.state is State.FOCUSED
     n, _, rows, cols = pictures.codes.shape
     console.print(f"{config.stack}: {n} pictures of {cols} x {rows}", markup=False, soft_wrap=True)
@@ -343,89 +211,3 @@ def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: An
         "slice" if values is None else UNIT_LABELS[unit],
     )
     figures.save(figure, config.plot)
-
-
-# methods
-
-
-def run_methods(config: Methods) -> int:
-    """Prints the table of methods."""
-    from dioptre.methods import METHODS  # noqa: PLC0415
-
-    if config.json:
-        rows = [
-            {
-                "key": row.key,
-                "title": row.title,
-                "problem": row.problem.value,
-                "views": row.views,
-                "source": row.source,
-                "in_paper": row.in_paper,
-            }
-            for row in METHODS.values()
-        ]
-        sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
-        return 0
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table("key", "problem", "title", "source")
-    for row in METHODS.values():
-        table.add_row(row.key, row.problem.value, row.title, row.source)
-    console = _console()
-    console.print(table)
-    console.print("I* a stack of green pictures; D* a stack of left and right dual-pixel views.")
-    return 0
-
-
-# simulate
-
-
-def run_simulate(config: Simulate) -> int:
-    """Writes a store of simulated patches."""
-    from dioptre.methods.measure import workers  # noqa: PLC0415
-    from dioptre.pipeline import Simulation, simulate  # noqa: PLC0415
-
-    if config.patches < 1 or config.workers < 0:
-        raise ValueError(f"--patches and --workers are positive, not {config.patches} and {config.workers}")
-    settings = {name: getattr(config, name) for name in Simulation.__dataclass_fields__}
-    with _progress("simulating", quiet=False) as moved:
-        simulate(config.out, Simulation(**settings), config.workers or workers(), moved)
-    sys.stdout.write(f"wrote {config.patches} patches to {config.out}\n")
-    return 0
-
-
-# demo
-
-
-def run_demo(config: Demo) -> int:
-    """Runs the demo and prints its table."""
-    from rich.table import Table  # noqa: PLC0415
-
-    from dioptre.evaluate.metrics import COLUMNS  # noqa: PLC0415
-    from dioptre.methods import METHODS  # noqa: PLC0415
-    from dioptre.pipeline import demo  # noqa: PLC0415
-
-    if config.stacks < 1:
-        raise ValueError(f"--stacks takes a positive number, not {config.stacks}")
-    with _progress("simulating", quiet=False) as moved:
-        found = demo(config.out, config.stacks, config.seed, lambda done: moved(done, config.stacks))
-    console = _console()
-    for problem in sorted({METHODS[key].problem for key, _, _ in found.rows}):
-        rows = [row for row in found.rows if METHODS[row[0]].problem is problem]
-        table = Table(
-            title=f"{problem.value}: {config.stacks} simulated stacks", box=None, padding=(0, 1, 0, 0)
-        )
-        for column in ("method", *COLUMNS, "paper"):
-            table.add_column(column, no_wrap=True, justify="left" if column == "method" else "right")
-        for key, ours, theirs in sorted(rows, key=lambda row: -row[1].mae):
-            numbers = [f"{number:.2f}" for number in ours.numbers]
-            table.add_row(key, *numbers, f"{theirs.mae:.2f}" if theirs else "")
-        console.print(table)
-    console.print("The last column is the MAE that the paper prints, on its own data, which is far harder.")
-    for name, result in (("textured plane", found.good), ("blank wall", found.blank)):
-        reasons = ", ".join(reason.value for reason in result.reasons) or "no complaints"
-        sure = f"confidence {result.confidence:.2f}, {reasons}"
-        console.print(f"{name}: {result.state.value} at slice {result.index}, {sure}")
-    files = "table.md and focus_curve.png" if found.drawn else "table.md (a picture needs 'dioptre[figures]')"
-    console.print(f"(the plane is at slice {found.truth}; wrote {files} to {config.out}/)", markup=False)
-    return 0

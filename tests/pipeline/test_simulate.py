@@ -8,7 +8,7 @@ from dioptre import open_patches
 from dioptre.cli import main
 from dioptre.dataset.images import read_photographs
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.pipeline import (
+from dioptre.pipeline.simulate import (
     SPLITS,
     Simulation,
     _scene,
