@@ -156,13 +156,13 @@ def test_few_open_files_are_enough(store, monkeypatch):
     monkeypatch.setattr(store_module, "OPEN_SHARDS", 1)
     again = open_patches(store.path)
     assert np.array_equal(again.stack(range(TOTAL)).pixels, expected)
-    assert again._shard.cache_info().currsize == 1
+    assert again._source._shard.cache_info().currsize == 1
 
 
 def test_files_close_with_the_store(store):
-    shard = weakref.ref(store._shard(0))
+    shard = weakref.ref(store._source._shard(0))
     again = open_patches(store.path)
-    other = weakref.ref(again._shard(0))
+    other = weakref.ref(again._source._shard(0))
     del again
     assert other() is None
     assert shard() is not None

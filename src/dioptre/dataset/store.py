@@ -1,146 +1,67 @@
 """The patch store: labelled patches of focal stacks in a folder, whoever made them.
 
+`open_patches` reads every kind of store, and `PatchStore` is the same for all; what differs is the source of
+the pixels. A store of kind "captures" cuts its patches out of whole captures: see dataset/captures.py. One of
+kind "patches", which `StoreWriter` writes, keeps each patch by itself:
+
     shards/00000.npy      uint16 (patch, slice, view, native_row, col): codes as the sensor gave them
     shards/00000.parquet  the rows of these patches
-    patches.parquet       the rows of all patches, in order
-    manifest.json         written last: its presence means that the store is complete
+    patches.parquet, manifest.json, writing.json: see dataset/manifest.py
 
-While a store is being written, writing.json holds what is being written; it becomes the manifest. Files
-are written under a temporary name (*.partial) and renamed, and a shard's .parquet comes after its .npy:
-a shard that has both is complete, and a run that was stopped can be resumed.
+A shard's .parquet comes after its .npy: a shard that has both is complete, and a run that was stopped can be
+resumed.
 
 A sensor that bins pairs of rows gives half of a patch's rows. They are stored as they are, with one more
 above and below, and upsampled on reading: with native rows p, the rows of a patch are
 out[2k] = p[k-1]/4 + 3p[k]/4 and out[2k+1] = 3p[k]/4 + p[k+1]/4. Black and white are applied after that.
 
 The bytes of a store depend only on what it holds (and on the version of pyarrow, for the Parquet files).
-In the manifest, shards[i] is the SHA-256 of the file shards/i.npy, and sha256 is the SHA-256 of these
-lines, each UTF-8 with a newline: the format as JSON, the config as JSON, shards[0], shards[1], ..., then
-each row of patches.parquet as a JSON object. JSON has sorted keys and no spaces, so that this hash does not
-depend on pyarrow.
+In the manifest, shards[i] is the SHA-256 of the file shards/i.npy, and sha256 is that of the whole store: the
+lines before its rows are the format as JSON, the config as JSON, shards[0], shards[1], ...
 """
 
 import hashlib
 import io
-import json
 import math
 import mmap
 import os
 import reprlib
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from jaxtyping import Float32, Int, Shaped, UInt16
 
-from dioptre import __version__
-from dioptre.optics import FocusGrid
-from dioptre.stack import VIEW_CODES, FocalStack
+from dioptre.dataset.format import StoreFormat
+from dioptre.dataset.manifest import (
+    LAYOUT,
+    TABLE,
+    begin_folder,
+    canonical,
+    described_by,
+    finish_folder,
+    hash_store,
+    plain_json,
+    plan_of,
+    read_manifest,
+    read_parquet,
+    write_file,
+    write_parquet,
+)
+from dioptre.dataset.rows import Row, join_tables, rows_to_table
+from dioptre.stack import FocalStack
+
+__all__ = ["PatchSource", "PatchStore", "Row", "StoreFormat", "StoreWriter", "open_patches"]
 
 KIND = "patches"
-LAYOUT = 1  # of the files in the folder; a reader knows one
-MANIFEST = "manifest.json"
-WRITING = "writing.json"
-TABLE = "patches.parquet"
 SHARDS = "shards"
-PARTIAL = ".partial"
-
-SPLITS = ("train", "validation", "test")
-REQUIRED: dict[str, type] = {
-    "scene": str,
-    "capture": str,
-    "split": str,
-    "row": int,
-    "col": int,
-    "truth": int,
-    "where_x": float,
-    "where_y": float,
-}
-ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 CODE = np.dtype("<u2")
 OPEN_SHARDS = 256  # each open shard holds a file descriptor, of which a process often has 1024
-
-Row = Mapping[str, object]
-Columns = dict[str, list[Any]]
-
-
-@dataclass(frozen=True)
-class StoreFormat:
-    """What all patches of a store have in common.
-
-    Attributes:
-        grid: The ladder; a patch has one slice for each of its positions.
-        size: Rows and columns of a patch.
-        views: 1 for green, 2 for left and right.
-        black: Code of black.
-        white: Code of white.
-        rows_per_native: 2 if the sensor bins pairs of rows, which are upsampled on reading; 1 if not.
-        view_codes: Codes between black and white of one view, for measures with absolute constants.
-    """
-
-    grid: FocusGrid
-    size: int
-    views: int
-    black: float
-    white: float
-    rows_per_native: int = 2
-    view_codes: float = VIEW_CODES
-
-    def __post_init__(self) -> None:
-        if self.rows_per_native not in (1, 2):
-            raise ValueError(f"a store has 1 or 2 rows for each native row, not {self.rows_per_native}")
-        if self.size < 1 or self.size % self.rows_per_native:
-            raise ValueError(
-                f"a patch's size is positive and divisible by {self.rows_per_native}, not {self.size}"
-            )
-        if self.views not in (1, 2):
-            raise ValueError(f"a patch has one view or two, not {self.views}")
-        if not -math.inf < self.black < self.white < math.inf:
-            raise ValueError(f"white must lie above black, not black {self.black:g} and white {self.white:g}")
-
-    @property
-    def native_rows(self) -> int:
-        """Stored rows of a patch: if they are upsampled, with one more above and below."""
-        return self.size if self.rows_per_native == 1 else self.size // 2 + 2
-
-    @property
-    def patch_shape(self) -> tuple[int, int, int, int]:
-        """Slices, views, native rows and columns of a stored patch."""
-        return len(self.grid), self.views, self.native_rows, self.size
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the format as plain JSON; the dioptres of an unknown ladder are null."""
-        dioptres = self.grid.dioptres.tolist()
-        return {
-            "dioptres": dioptres if self.grid.known else [None] * len(dioptres),
-            "size": self.size,
-            "views": self.views,
-            "black": self.black,
-            "white": self.white,
-            "rows_per_native": self.rows_per_native,
-            "view_codes": self.view_codes,
-        }
-
-    @classmethod
-    def from_json(cls, entries: Mapping[str, Any]) -> "StoreFormat":
-        """Returns the format that `to_json` wrote."""
-        dioptres = [math.nan if value is None else float(value) for value in entries["dioptres"]]
-        return cls(
-            grid=FocusGrid(np.array(dioptres)),
-            size=int(entries["size"]),
-            views=int(entries["views"]),
-            black=float(entries["black"]),
-            white=float(entries["white"]),
-            rows_per_native=int(entries["rows_per_native"]),
-            view_codes=float(entries["view_codes"]),
-        )
 
 
 # Writing
@@ -176,11 +97,7 @@ class StoreWriter:
                 "a store has at least one patch in all and in each shard, "
                 f"not {self.total} and {self.shard_size}"
             )
-        try:
-            config = json.loads(_canonical(dict(self.config)))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"a store's config is plain JSON: {error}") from None
-        object.__setattr__(self, "config", config)
+        object.__setattr__(self, "config", plain_json("config", self.config))
 
     @property
     def shards(self) -> int:
@@ -210,9 +127,9 @@ class StoreWriter:
         Args:
             number: Which shard.
             codes: Native codes of the patches that `patches` lists.
-            rows: For each patch the columns of REQUIRED (truth is a position of the ladder; row and col
-                are its place in the frame in pixels; where_x and where_y its centre, in [-1, 1]) and any
-                further ones, text, numbers or bool: the same for all patches of a store.
+            rows: For each patch the columns that `dataset.rows` requires (truth is a position of the ladder;
+                row and col are its place in the frame in pixels; where_x and where_y its centre, in [-1, 1])
+                and any further ones, text, numbers or bool: the same for all patches of a store.
         """
         expected = (len(self.patches(number)), *self.format.patch_shape)
         if codes.shape != expected or codes.dtype != np.uint16:
@@ -222,17 +139,17 @@ class StoreWriter:
             )
         if len(rows) != len(codes):
             raise ValueError(f"shard {number} has {len(codes)} patches, but {len(rows)} rows")
-        table = _rows_to_table(rows, len(self.format.grid))
+        table = rows_to_table(rows, len(self.format.grid))
         self._begin()
         codes_file, rows_file = _shard_files(self.path, number)
         rows_file.unlink(missing_ok=True)  # while it is there, the shard looks complete
         codes = np.ascontiguousarray(codes, dtype=CODE)
         header = _npy_header(codes.shape)
-        _write_file(codes_file, lambda file: file.writelines((header, codes.data.cast("B"))))
+        write_file(codes_file, lambda file: file.writelines((header, codes.data.cast("B"))))
         digest = hashlib.sha256(header)
         digest.update(codes.data.cast("B"))
         table = table.replace_schema_metadata({"sha256": digest.hexdigest()})
-        _write_file(rows_file, lambda file: _write_parquet(table, file))
+        write_file(rows_file, lambda file: write_parquet(table, file))
 
     def finish(self) -> None:
         """Writes the rows of all patches, then the manifest.
@@ -246,57 +163,19 @@ class StoreWriter:
                 f"{self.path} cannot be finished: {len(missing)} of {self.shards} shards are missing, "
                 f"the first is {missing[0]}"
             )
-        tables = [_read_parquet(_shard_files(self.path, number)[1]) for number in range(self.shards)]
+        files = [_shard_files(self.path, number)[1] for number in range(self.shards)]
+        tables = [read_parquet(file) for file in files]
         hashes = [table.schema.metadata[b"sha256"].decode() for table in tables]
-        table = _join_tables(tables)
-        manifest = self._plan() | {
-            "shards": hashes,
-            "sha256": _hash_store(self.format, self.config, hashes, table),
-        }
-        for leftover in (*self.path.glob(f"*{PARTIAL}"), *self.path.glob(f"{SHARDS}/*{PARTIAL}")):
-            leftover.unlink()
-        _write_file(self.path / TABLE, lambda file: _write_parquet(table, file))
-        # The manifest contains the plan: a run stopped between these two lines can still be resumed.
-        _write_json(self.path / WRITING, manifest)
-        (self.path / WRITING).replace(self.path / MANIFEST)
-
-    def _plan(self) -> dict[str, Any]:
-        """Returns what must be the same when the writing is resumed."""
-        return {
-            "kind": KIND,
-            "layout": LAYOUT,
-            "dioptre": __version__,
-            "config": self.config,
-            "format": self.format.to_json(),
-            "count": self.total,
-            "shard_size": self.shard_size,
-        }
+        table = join_tables("shards", {str(number): table for number, table in enumerate(tables)})
+        sha256 = _hash_store(self.format, self.config, hashes, table)
+        finish_folder(self.path, table, self._plan() | {"shards": hashes, "sha256": sha256})
 
     def _begin(self) -> None:
-        """Records the plan in a new folder, or checks it against that of a folder already begun."""
-        folder = self.path
-        if folder.exists() and not folder.is_dir():
-            raise ValueError(f"{folder} is a file, not a folder for a patch store")
-        if (folder / MANIFEST).exists():
-            raise ValueError(f"{folder} is finished already; write to another folder, or delete it")
-        folder.mkdir(parents=True, exist_ok=True)
-        # Listed before looking for the plan: another process may be beginning the same store.
-        strangers = sorted(file.name for file in folder.iterdir() if file.suffix != PARTIAL)
-        if (folder / WRITING).exists():
-            self._check_plan(_read_json(folder / WRITING))
-        elif strangers:
-            raise ValueError(f"{folder} is not an empty folder nor a patch store: it has {strangers[0]}")
-        else:
-            _write_json(folder / WRITING, self._plan())
-        (folder / SHARDS).mkdir(exist_ok=True)
+        begin_folder(self.path, self._plan())
+        (self.path / SHARDS).mkdir(exist_ok=True)
 
-    def _check_plan(self, begun: Mapping[str, Any]) -> None:
-        plan = self._plan()
-        difference = _first_difference({key: begun.get(key) for key in plan}, plan)
-        if difference:
-            raise ValueError(
-                f"{self.path} cannot be resumed: it was begun with {difference}; write to another folder"
-            )
+    def _plan(self) -> dict[str, Any]:
+        return plan_of(KIND, self.format, self.config, count=self.total, shard_size=self.shard_size)
 
     def _is_complete(self, number: int) -> bool:
         codes_file, rows_file = _shard_files(self.path, number)
@@ -307,152 +186,13 @@ class StoreWriter:
 
 def _hash_store(form: StoreFormat, config: object, hashes: Sequence[str], table: pa.Table) -> str:
     """Returns the SHA-256 of a whole store, as the head of this module describes it."""
-    digest = hashlib.sha256()
-    for line in (_canonical(form.to_json()), _canonical(config), *hashes):
-        digest.update(f"{line}\n".encode())
-    for row in table.to_pylist():
-        digest.update(f"{_canonical(row, allow_nan=True)}\n".encode())
-    return digest.hexdigest()
-
-
-def _first_difference(begun: object, wanted: object, name: str = "") -> str | None:
-    """Returns the first entry in which two JSON values differ, in words."""
-    if isinstance(begun, list) and isinstance(wanted, list) and len(begun) == len(wanted):
-        begun, wanted = dict(enumerate(begun)), dict(enumerate(wanted))
-    if isinstance(begun, dict) and isinstance(wanted, dict):
-        for key in sorted(begun.keys() | wanted.keys()):
-            found = _first_difference(begun.get(key), wanted.get(key), f"{name} {key}".strip())
-            if found:
-                return found
-        return None
-    return None if begun == wanted else f"{name} {reprlib.repr(begun)}, not {reprlib.repr(wanted)}"
-
-
-# Rows
-
-
-def _rows_to_table(rows: Sequence[Row], positions: int) -> pa.Table:
-    """Returns the checked rows as a table: the required columns first, then the others as they come."""
-    columns = _rows_to_columns(rows)
-    arrays = {name: pa.array(values, _arrow_type(name, values)) for name, values in columns.items()}
-    for name, kind in REQUIRED.items():
-        if arrays[name].type != ARROW_TYPES[kind]:
-            raise ValueError(f"the column {name} holds {kind.__name__}, not {arrays[name].type}")
-    _check_each(columns, "split", lambda value: value in SPLITS, f"one of {', '.join(SPLITS)}")
-    _check_each(columns, "truth", lambda value: 0 <= value < positions, f"in 0..{positions - 1}")
-    for name in ("where_x", "where_y"):
-        _check_each(columns, name, lambda value: -1 <= value <= 1, "in [-1, 1]")
-    return pa.table(arrays)
-
-
-def _rows_to_columns(rows: Sequence[Row]) -> Columns:
-    names = dict.fromkeys([*REQUIRED, *rows[0]])  # in this order
-    for row in rows:
-        odd = names.keys() ^ row.keys()
-        if odd:
-            name = sorted(odd)[0]
-            raise ValueError(f"all rows of a store have the same columns, but {name} is not in all of them")
-    return {name: [_plain(row[name]) for row in rows] for name in names}
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _arrow_type(name: str, values: list[Any]) -> pa.DataType:
-    """Returns the type of a column; whole numbers among others become floats."""
-    kinds = {type(value) for value in values}
-    if kinds == {int, float} or (kinds == {int} and REQUIRED.get(name) is float):
-        return ARROW_TYPES[float]
-    if len(kinds) != 1 or not kinds <= ARROW_TYPES.keys():
-        found = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise ValueError(f"the column {name} holds text, whole numbers, numbers or bool, not {found}")
-    return ARROW_TYPES[kinds.pop()]
-
-
-def _check_each(columns: Columns, name: str, holds: Callable[[Any], bool], expected: str) -> None:
-    for value in columns[name]:
-        if not holds(value):
-            raise ValueError(f"the {name} of a patch is {expected}, not {value!r}")
-
-
-def _join_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Returns the rows of all shards; a column that is whole numbers in some and not in others is float."""
-    names = tables[0].column_names
-    for number, table in enumerate(tables):
-        odd = set(names) ^ set(table.column_names)
-        if odd:
-            raise ValueError(f"shards 0 and {number} have different columns: {sorted(odd)[0]} is in one only")
-    plain = [table.select(names).replace_schema_metadata(None) for table in tables]
-    try:
-        return pa.concat_tables(plain, promote_options="permissive").combine_chunks()
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ValueError(f"the shards' columns do not fit together: {str(error).splitlines()[0]}") from None
-
-
-# Files
+    lines = (canonical(form.to_json()), canonical(config), *hashes)
+    return hash_store(lines, table)
 
 
 def _shard_files(folder: Path, number: int) -> tuple[Path, Path]:
     """Returns the files of a shard's codes and of its rows."""
     return folder / SHARDS / f"{number:05}.npy", folder / SHARDS / f"{number:05}.parquet"
-
-
-def _write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Writes a file that appears under its name only once it is whole and on the disk."""
-    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL}")
-    try:
-        with partial.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def _write_parquet(table: pa.Table, file: BinaryIO) -> None:
-    """Writes a table with settings that are all fixed, so that the same rows give the same bytes."""
-    pq.write_table(
-        table,
-        file,
-        version="2.6",
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=True,
-        row_group_size=1 << 16,
-        data_page_version="1.0",
-    )
-
-
-def _read_parquet(path: Path) -> pa.Table:
-    """Returns a table without starting pyarrow's threads, which a later fork would lose."""
-    try:
-        with pq.ParquetFile(path) as file:
-            return file.read(use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
-
-
-def _write_json(path: Path, entries: Mapping[str, Any]) -> None:
-    text = json.dumps(entries, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    _write_file(path, lambda file: file.write(f"{text}\n".encode()))
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    if not isinstance(entries, dict):
-        raise ValueError(f"{path} holds no JSON object")
-    return entries
-
-
-def _canonical(entries: object, allow_nan: bool = False) -> str:
-    """Returns JSON of which there is one for the same entries."""
-    return json.dumps(entries, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=allow_nan)
 
 
 def _npy_header(shape: tuple[int, ...]) -> bytes:
@@ -467,39 +207,47 @@ def _npy_header(shape: tuple[int, ...]) -> bytes:
 # Reading
 
 
+@runtime_checkable
+class PatchSource(Protocol):
+    """Where the pixels of a store's patches come from. Threads share a source."""
+
+    def fill(
+        self,
+        rows: Int[np.ndarray, " batch"],
+        indices: Int[np.ndarray, "batch m"],
+        out: Float32[np.ndarray, "batch m view row col"],
+    ) -> None:
+        """Fills out (contiguous) with the pixels of these patches, at positions of the ladder of each.
+
+        Raises:
+            ValueError: If a file is damaged.
+        """
+
+    def verify(self, table: pa.Table) -> None:
+        """Raises ValueError if the bytes of a file, or the rows, are not those that were written."""
+
+
 def open_patches(path: str | Path) -> "PatchStore":
-    """Returns the finished store in a folder.
+    """Returns the finished store in a folder, of whichever kind.
 
     Raises:
         ValueError: If there is none, or it is not finished, or this version cannot read it.
     """
     path = Path(path)
-    if not (path / MANIFEST).is_file():
-        raise ValueError(_why_no_manifest(path))
-    manifest = _read_json(path / MANIFEST)
-    if manifest.get("kind") != KIND:
+    manifest = read_manifest(path)
+    open_source = SOURCES.get(str(manifest.get("kind")))
+    if open_source is None:
         raise ValueError(f"{path} holds {manifest.get('kind', 'something else')}, not {KIND}")
     if manifest.get("layout") != LAYOUT:
         raise ValueError(
             f"{path} has layout {manifest.get('layout')}, but this version of dioptre reads layout {LAYOUT}"
         )
-    try:
-        form = StoreFormat.from_json(manifest["format"])
-        count, shard_size = int(manifest["count"]), int(manifest["shard_size"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path / MANIFEST} does not describe a patch store: {error!r}") from None
-    table = _read_parquet(path / TABLE)
+    with described_by(path):
+        form, count = StoreFormat.from_json(manifest["format"]), int(manifest["count"])
+    table = read_parquet(path / TABLE)
     if len(table) != count:
         raise ValueError(f"{path / TABLE} has {len(table)} rows, but the manifest says {count}")
-    return PatchStore(path, form, shard_size, manifest, table)
-
-
-def _why_no_manifest(path: Path) -> str:
-    if not path.is_dir():
-        return f"there is no folder {path}"
-    if (path / WRITING).exists():
-        return f"{path} is not finished: run what was writing it again, and it will go on where it stopped"
-    return f"{path} is not a patch store: it has no {MANIFEST}"
+    return PatchStore(path, form, manifest, table, open_source(path, form, manifest, table))
 
 
 class PatchStore:
@@ -516,16 +264,19 @@ class PatchStore:
     """
 
     def __init__(
-        self, path: Path, form: StoreFormat, shard_size: int, manifest: Mapping[str, Any], table: pa.Table
+        self,
+        path: Path,
+        form: StoreFormat,
+        manifest: Mapping[str, Any],
+        table: pa.Table,
+        source: PatchSource,
     ) -> None:
         self.path = path
         self.format = form
         self.manifest = manifest
         self.table = table
-        self._shard_size = shard_size
+        self._source = source
         self._where = np.stack([self.column("where_x"), self.column("where_y")], axis=1)
-        shards = _ShardFiles(path, form.patch_shape, shard_size, len(table))
-        self._shard = lru_cache(OPEN_SHARDS)(shards.open)  # knows nothing of self: files close with it
 
     def __len__(self) -> int:
         return len(self.table)
@@ -561,13 +312,9 @@ class PatchStore:
         """
         rows = _whole_numbers("patches", rows, len(self))
         indices = self._slices(len(rows), indices)
-        self._prefetch(rows, indices)
-        _, views, _, size = self.format.patch_shape
-        pixels = np.empty((*indices.shape, views, size, size), dtype=np.float32)
-        for patch, wanted, out in zip(rows.tolist(), indices.tolist(), pixels, strict=True):
-            codes = self._shard(patch // self._shard_size).codes[patch % self._shard_size]
-            for at, index in enumerate(wanted):  # one slice at a time stays in the processor's cache
-                _codes_to_patch(codes[index], self.format, out[at])
+        size = self.format.size
+        pixels = np.empty((*indices.shape, self.format.views, size, size), dtype=np.float32)
+        self._source.fill(rows, indices, pixels)
         return FocalStack(
             pixels=pixels,
             indices=indices,
@@ -577,14 +324,8 @@ class PatchStore:
         )
 
     def verify(self) -> None:
-        """Raises ValueError if the bytes of a shard, or the rows, are not those that were written."""
-        for number, expected in enumerate(self.manifest["shards"]):
-            file, _ = _shard_files(self.path, number)
-            if hashlib.sha256(self._shard(number).memory).hexdigest() != expected:
-                raise ValueError(f"{file} has changed since it was written")
-        whole = _hash_store(self.format, self.manifest["config"], self.manifest["shards"], self.table)
-        if whole != self.manifest["sha256"]:
-            raise ValueError(f"{self.path / TABLE} or the manifest has changed since it was written")
+        """Raises ValueError if the bytes of a file, or the rows, are not those that were written."""
+        self._source.verify(self.table)
 
     def _slices(self, batch: int, indices: Any) -> Int[np.ndarray, "batch m"]:
         positions = len(self.format.grid)
@@ -598,9 +339,49 @@ class PatchStore:
             )
         return np.broadcast_to(wanted, (batch, wanted.shape[-1]))
 
+
+def _whole_numbers(name: str, values: Any, limit: int, axes: Iterable[int] = (1,)) -> Int[np.ndarray, "..."]:
+    """Returns a non-empty array of numbers in 0..limit - 1, with one of these numbers of axes."""
+    array = np.asarray(values)
+    if array.ndim not in axes or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"stack() takes a list of {name} as whole numbers, not {reprlib.repr(values)}")
+    outside = (array < 0) | (array >= limit)
+    if outside.any():
+        raise ValueError(f"the store has {name} 0..{limit - 1}, not {array[outside][0]}")
+    return array
+
+
+# Shards
+
+
+class _Shards:
+    """The source of a store that keeps each patch by itself."""
+
+    def __init__(self, path: Path, form: StoreFormat, manifest: Mapping[str, Any], table: pa.Table) -> None:
+        with described_by(path):
+            self._shard_size = int(manifest["shard_size"])
+        self._path = path
+        self._format = form
+        self._manifest = manifest
+        files = _ShardFiles(path, form.patch_shape, self._shard_size, len(table))
+        self._shard = lru_cache(OPEN_SHARDS)(files.open)  # knows nothing of self: files close with it
+
+    def fill(
+        self,
+        rows: Int[np.ndarray, " batch"],
+        indices: Int[np.ndarray, "batch m"],
+        out: Float32[np.ndarray, "batch m view row col"],
+    ) -> None:
+        """Fills out with pixels, as `PatchSource` says."""
+        self._prefetch(rows, indices)
+        for patch, wanted, pixels in zip(rows.tolist(), indices.tolist(), out, strict=True):
+            codes = self._shard(patch // self._shard_size).codes[patch % self._shard_size]
+            for at, index in enumerate(wanted):  # one slice at a time stays in the processor's cache
+                _codes_to_patch(codes[index], self._format, pixels[at])
+
     def _prefetch(self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch m"]) -> None:
         """Asks the system to begin reading everything that will be needed."""
-        slices = len(self.format.grid)
+        slices = len(self._format.grid)
         whole = indices.shape[1] == slices
         for patch, wanted in zip(rows.tolist(), indices.tolist(), strict=True):
             shard = self._shard(patch // self._shard_size)
@@ -610,6 +391,16 @@ class PatchStore:
             else:
                 for index in wanted:
                     shard.prefetch(first + index, 1)
+
+    def verify(self, table: pa.Table) -> None:
+        """Raises ValueError if something has changed, as `PatchSource` says."""
+        hashes = self._manifest["shards"]
+        for number, expected in enumerate(hashes):
+            file, _ = _shard_files(self._path, number)
+            if hashlib.sha256(self._shard(number).memory).hexdigest() != expected:
+                raise ValueError(f"{file} has changed since it was written")
+        if _hash_store(self._format, self._manifest["config"], hashes, table) != self._manifest["sha256"]:
+            raise ValueError(f"{self._path / TABLE} or the manifest has changed since it was written")
 
 
 @dataclass(frozen=True, eq=False)
@@ -700,12 +491,15 @@ def _codes_to_patch(
     np.clip(out, 0.0, 1.0, out=out)
 
 
-def _whole_numbers(name: str, values: Any, limit: int, axes: Iterable[int] = (1,)) -> Int[np.ndarray, "..."]:
-    """Returns a non-empty array of numbers in 0..limit - 1, with one of these numbers of axes."""
-    array = np.asarray(values)
-    if array.ndim not in axes or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"stack() takes a list of {name} as whole numbers, not {reprlib.repr(values)}")
-    outside = (array < 0) | (array >= limit)
-    if outside.any():
-        raise ValueError(f"the store has {name} 0..{limit - 1}, not {array[outside][0]}")
-    return array
+def _captures(path: Path, form: StoreFormat, manifest: Mapping[str, Any], table: pa.Table) -> PatchSource:
+    """Returns the source of a store of whole captures."""
+    from dioptre.dataset.captures import Captures  # noqa: PLC0415  # needs numba, which shards do not
+
+    return Captures(path, form, manifest, table)
+
+
+SOURCES: dict[str, Callable[[Path, StoreFormat, Mapping[str, Any], pa.Table], PatchSource]] = {
+    KIND: _Shards,
+    "captures": _captures,
+}
+"""What opens the source of each kind of store."""

@@ -1,0 +1,83 @@
+"""StoreFormat: what all patches of a store have in common, whatever its files look like."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dioptre.optics import FocusGrid
+from dioptre.stack import VIEW_CODES
+
+
+@dataclass(frozen=True)
+class StoreFormat:
+    """What all patches of a store have in common.
+
+    Attributes:
+        grid: The ladder; a patch has one slice for each of its positions.
+        size: Rows and columns of a patch.
+        views: 1 for green, 2 for left and right.
+        black: Code of black.
+        white: Code of white.
+        rows_per_native: 2 if the sensor bins pairs of rows, which are upsampled on reading; 1 if not.
+        view_codes: Codes between black and white of one view, for measures with absolute constants.
+    """
+
+    grid: FocusGrid
+    size: int
+    views: int
+    black: float
+    white: float
+    rows_per_native: int = 2
+    view_codes: float = VIEW_CODES
+
+    def __post_init__(self) -> None:
+        if self.rows_per_native not in (1, 2):
+            raise ValueError(f"a store has 1 or 2 rows for each native row, not {self.rows_per_native}")
+        if self.size < 1 or self.size % self.rows_per_native:
+            raise ValueError(
+                f"a patch's size is positive and divisible by {self.rows_per_native}, not {self.size}"
+            )
+        if self.views not in (1, 2):
+            raise ValueError(f"a patch has one view or two, not {self.views}")
+        if not -math.inf < self.black < self.white < math.inf:
+            raise ValueError(f"white must lie above black, not black {self.black:g} and white {self.white:g}")
+
+    @property
+    def native_rows(self) -> int:
+        """Stored rows of a patch: if they are upsampled, with one more above and below."""
+        return self.size if self.rows_per_native == 1 else self.size // 2 + 2
+
+    @property
+    def patch_shape(self) -> tuple[int, int, int, int]:
+        """Slices, views, native rows and columns of a stored patch."""
+        return len(self.grid), self.views, self.native_rows, self.size
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the format as plain JSON; the dioptres of an unknown ladder are null."""
+        dioptres = self.grid.dioptres.tolist()
+        return {
+            "dioptres": dioptres if self.grid.known else [None] * len(dioptres),
+            "size": self.size,
+            "views": self.views,
+            "black": self.black,
+            "white": self.white,
+            "rows_per_native": self.rows_per_native,
+            "view_codes": self.view_codes,
+        }
+
+    @classmethod
+    def from_json(cls, entries: Mapping[str, Any]) -> "StoreFormat":
+        """Returns the format that `to_json` wrote."""
+        dioptres = [math.nan if value is None else float(value) for value in entries["dioptres"]]
+        return cls(
+            grid=FocusGrid(np.array(dioptres)),
+            size=int(entries["size"]),
+            views=int(entries["views"]),
+            black=float(entries["black"]),
+            white=float(entries["white"]),
+            rows_per_native=int(entries["rows_per_native"]),
+            view_codes=float(entries["view_codes"]),
+        )

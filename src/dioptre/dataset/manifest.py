@@ -1,0 +1,217 @@
+"""The manifest and the folder that it completes: how writing begins, is resumed and ends, and whole files.
+
+    patches.parquet   the rows of all patches, in order
+    manifest.json     written last: its presence means that the store is complete
+
+Where the codes are is the business of each kind of store. While one is being written, writing.json holds what
+is being written; it becomes the manifest. Files are written under a temporary name (*.partial) and renamed.
+
+The hash of a whole store is the SHA-256 of lines, each UTF-8 with a newline: those that its kind of store
+lists, then each row of patches.parquet as a JSON object. JSON has sorted keys and no spaces, so that this
+hash does not depend on pyarrow.
+"""
+
+import hashlib
+import json
+import os
+import reprlib
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dioptre import __version__
+from dioptre.dataset.format import StoreFormat
+
+LAYOUT = 1  # of the files in the folder; a reader knows one
+MANIFEST = "manifest.json"
+WRITING = "writing.json"
+TABLE = "patches.parquet"
+PARTIAL = ".partial"
+
+
+# Writing
+
+
+def plain_json(name: str, entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns entries of a manifest as they will be read back from the disk.
+
+    Raises:
+        ValueError: If they are not plain JSON.
+    """
+    try:
+        return json.loads(canonical(dict(entries)))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"a store's {name} is plain JSON: {error}") from None
+
+
+def plan_of(kind: str, form: StoreFormat, config: Mapping[str, Any], **further: object) -> dict[str, Any]:
+    """Returns what must be the same when the writing of a store is resumed."""
+    return {
+        "kind": kind,
+        "layout": LAYOUT,
+        "dioptre": __version__,
+        "config": config,
+        "format": form.to_json(),
+        **further,
+    }
+
+
+def begin_folder(folder: Path, plan: Mapping[str, Any]) -> None:
+    """Records the plan in a new folder, or checks it against that of a folder already begun.
+
+    Raises:
+        ValueError: If the folder is finished, was begun with something else, or is not a store's.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file, not a folder for a patch store")
+    if (folder / MANIFEST).exists():
+        raise ValueError(f"{folder} is finished already; write to another folder, or delete it")
+    folder.mkdir(parents=True, exist_ok=True)
+    # Listed before looking for the plan: another process may be beginning the same store.
+    strangers = sorted(file.name for file in folder.iterdir() if file.suffix != PARTIAL)
+    if (folder / WRITING).exists():
+        _check_plan(folder, plan)
+    elif strangers:
+        raise ValueError(f"{folder} is not an empty folder nor a patch store: it has {strangers[0]}")
+    else:
+        write_json(folder / WRITING, plan)
+
+
+def _check_plan(folder: Path, plan: Mapping[str, Any]) -> None:
+    begun = read_json(folder / WRITING)
+    difference = _first_difference({key: begun.get(key) for key in plan}, dict(plan))
+    if difference:
+        raise ValueError(
+            f"{folder} cannot be resumed: it was begun with {difference}; write to another folder"
+        )
+
+
+def _first_difference(begun: object, wanted: object, name: str = "") -> str | None:
+    """Returns the first entry in which two JSON values differ, in words."""
+    if isinstance(begun, list) and isinstance(wanted, list) and len(begun) == len(wanted):
+        begun, wanted = dict(enumerate(begun)), dict(enumerate(wanted))
+    if isinstance(begun, dict) and isinstance(wanted, dict):
+        for key in sorted(begun.keys() | wanted.keys()):
+            found = _first_difference(begun.get(key), wanted.get(key), f"{name} {key}".strip())
+            if found:
+                return found
+        return None
+    return None if begun == wanted else f"{name} {reprlib.repr(begun)}, not {reprlib.repr(wanted)}"
+
+
+def finish_folder(folder: Path, table: pa.Table, manifest: Mapping[str, Any]) -> None:
+    """Writes the rows of all patches, then the manifest, which contains the plan."""
+    for leftover in folder.rglob(f"*{PARTIAL}"):
+        leftover.unlink()
+    write_file(folder / TABLE, lambda file: write_parquet(table, file))
+    # The manifest contains the plan: a run stopped between these two lines can still be resumed.
+    write_json(folder / WRITING, manifest)
+    (folder / WRITING).replace(folder / MANIFEST)
+
+
+def hash_store(lines: Iterable[str], table: pa.Table) -> str:
+    """Returns the SHA-256 of a whole store, as the head of this module describes it."""
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(f"{line}\n".encode())
+    for row in table.to_pylist():
+        digest.update(f"{canonical(row, allow_nan=True)}\n".encode())
+    return digest.hexdigest()
+
+
+# Reading
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Returns the manifest of a finished store.
+
+    Raises:
+        ValueError: If there is none, or this version cannot read it.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise ValueError(_why_no_manifest(folder))
+    return read_json(folder / MANIFEST)
+
+
+def _why_no_manifest(folder: Path) -> str:
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    if (folder / WRITING).exists():
+        return f"{folder} is not finished: run what was writing it again, and it will go on where it stopped"
+    return f"{folder} is not a patch store: it has no {MANIFEST}"
+
+
+@contextmanager
+def described_by(folder: Path) -> Iterator[None]:
+    """Lets entries be taken from a manifest; one that is missing or impossible is a ValueError."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder / MANIFEST} does not describe a patch store: {error!r}") from None
+
+
+# Files
+
+
+def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Writes a file that appears under its name only once it is whole and on the disk."""
+    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL}")
+    try:
+        with partial.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def write_parquet(table: pa.Table, file: BinaryIO) -> None:
+    """Writes a table with settings that are all fixed, so that the same rows give the same bytes."""
+    pq.write_table(
+        table,
+        file,
+        version="2.6",
+        compression="zstd",
+        compression_level=3,
+        use_dictionary=True,
+        row_group_size=1 << 16,
+        data_page_version="1.0",
+    )
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """Returns a table without starting pyarrow's threads, which a later fork would lose."""
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.read(use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def write_json(path: Path, entries: Mapping[str, Any]) -> None:
+    """Writes a JSON object, one of which there is for the same entries."""
+    text = json.dumps(entries, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_file(path, lambda file: file.write(f"{text}\n".encode()))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Returns the JSON object in a file."""
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+    if not isinstance(entries, dict):
+        raise ValueError(f"{path} holds no JSON object")
+    return entries
+
+
+def canonical(entries: object, allow_nan: bool = False) -> str:
+    """Returns JSON of which there is one for the same entries."""
+    return json.dumps(entries, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=allow_nan)

@@ -1,0 +1,102 @@
+"""Rows of patches, checked, and the tables they become.
+
+A row is a mapping from column to text, number or bool. Every store has the columns of REQUIRED; others may
+follow, the same for all patches of a store.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+SPLITS = ("train", "validation", "test")
+REQUIRED: dict[str, type] = {
+    "scene": str,
+    "capture": str,
+    "split": str,
+    "row": int,
+    "col": int,
+    "truth": int,
+    "where_x": float,
+    "where_y": float,
+}
+ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+
+Row = Mapping[str, object]
+Columns = dict[str, list[Any]]
+
+
+def rows_to_table(rows: Sequence[Row], positions: int) -> pa.Table:
+    """Returns the checked rows as a table: the required columns first, then the others as they come.
+
+    Args:
+        rows: For each patch the columns of REQUIRED (truth is a position of the ladder; row and col are its
+            place in the frame in pixels; where_x and where_y its centre, in [-1, 1]) and any further ones.
+            Without any patch the table has the required columns only.
+        positions: How many positions the ladder has.
+    """
+    if not rows:
+        return pa.table({name: pa.array([], ARROW_TYPES[kind]) for name, kind in REQUIRED.items()})
+    columns = _rows_to_columns(rows)
+    arrays = {name: pa.array(values, _arrow_type(name, values)) for name, values in columns.items()}
+    for name, kind in REQUIRED.items():
+        if arrays[name].type != ARROW_TYPES[kind]:
+            raise ValueError(f"the column {name} holds {kind.__name__}, not {arrays[name].type}")
+    _check_each(columns, "split", lambda value: value in SPLITS, f"one of {', '.join(SPLITS)}")
+    _check_each(columns, "truth", lambda value: 0 <= value < positions, f"in 0..{positions - 1}")
+    for name in ("where_x", "where_y"):
+        _check_each(columns, name, lambda value: -1 <= value <= 1, "in [-1, 1]")
+    return pa.table(arrays)
+
+
+def _rows_to_columns(rows: Sequence[Row]) -> Columns:
+    names = dict.fromkeys([*REQUIRED, *rows[0]])  # in this order
+    for row in rows:
+        odd = names.keys() ^ row.keys()
+        if odd:
+            name = sorted(odd)[0]
+            raise ValueError(f"all rows of a store have the same columns, but {name} is not in all of them")
+    return {name: [_plain(row[name]) for row in rows] for name in names}
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _arrow_type(name: str, values: list[Any]) -> pa.DataType:
+    """Returns the type of a column; whole numbers among others become floats."""
+    kinds = {type(value) for value in values}
+    if kinds == {int, float} or (kinds == {int} and REQUIRED.get(name) is float):
+        return ARROW_TYPES[float]
+    if len(kinds) != 1 or not kinds <= ARROW_TYPES.keys():
+        found = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(f"the column {name} holds text, whole numbers, numbers or bool, not {found}")
+    return ARROW_TYPES[kinds.pop()]
+
+
+def _check_each(columns: Columns, name: str, holds: Callable[[Any], bool], expected: str) -> None:
+    for value in columns[name]:
+        if not holds(value):
+            raise ValueError(f"the {name} of a patch is {expected}, not {value!r}")
+
+
+def join_tables(parts: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Returns the rows of all tables; a column that is whole numbers in some and not in others is float.
+
+    Args:
+        parts: What the tables belong to, for errors: "shards".
+        tables: The table of each part, at least one.
+    """
+    first, names = next((part, table.column_names) for part, table in tables.items())
+    for part, table in tables.items():
+        odd = set(names) ^ set(table.column_names)
+        if odd:
+            raise ValueError(
+                f"{parts} {first} and {part} have different columns: {sorted(odd)[0]} is in one only"
+            )
+    plain = [table.select(names).replace_schema_metadata(None) for table in tables.values()]
+    try:
+        return pa.concat_tables(plain, promote_options="permissive").combine_chunks()
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ValueError(f"the {parts}' columns do not fit together: {str(error).splitlines()[0]}") from None
