@@ -30,6 +30,7 @@ bench: $(STAMP) ## the speed tables, as ratios in one run
 	$(BIN)/python -m benchmarks.measures
 	$(BIN)/python -m benchmarks.frame
 	$(BIN)/python -m benchmarks.store
+	$(BIN)/python -m benchmarks.captures
 	$(BIN)/python -m benchmarks.simulator
 
 clean: ## forget the environment and what was made

@@ -474,14 +474,18 @@ class _Capture:
         """Begins to read what a patch needs at these positions, and nothing beside it."""
         if not hasattr(mmap, "MADV_WILLNEED"):
             return
+        for begin, length in self.runs(indices, row, col).tolist():
+            before = begin % mmap.PAGESIZE
+            self.memory.madvise(mmap.MADV_WILLNEED, begin - before, before + length)
+
+    def runs(self, indices: Int[np.ndarray, " m"], row: int, col: int) -> Int[np.ndarray, "run 2"]:
+        """Returns the first byte and the length of each run that a patch needs at these positions."""
         form = self.format
         strips = (col + form.size - 1) // kernels.STRIP - col // kernels.STRIP + 1
         runs = np.empty((len(indices), form.views, strips, 2), np.int64)
         top = row // form.rows_per_native - (form.rows_per_native - 1)
         kernels.runs(self.frames, indices, self.shape, top, col, form.native_rows, runs)
-        for begin, length in runs.reshape(-1, 2).tolist():
-            before = begin % mmap.PAGESIZE
-            self.memory.madvise(mmap.MADV_WILLNEED, begin - before, before + length)
+        return runs.reshape(-1, 2)
 
     def read(
         self,

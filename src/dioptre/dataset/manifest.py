@@ -151,7 +151,7 @@ def described_by(folder: Path) -> Iterator[None]:
     """Lets entries be taken from a manifest; one that is missing or impossible is a ValueError."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / MANIFEST} does not describe a patch store: {error!r}") from None
 
 
