@@ -30,6 +30,7 @@ DOORS = {
     "tyro": "cli",
     "cv2": ("dataset", "simulate"),
     "tifffile": "dataset",
+    "OpenEXR": "dataset",
 }
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

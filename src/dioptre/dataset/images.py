@@ -125,7 +125,7 @@ def read_photographs(
     folder = Path(folder)
     if not folder.is_dir():
         raise UnreadableStack(f"there is no folder of photographs {folder}")
-    with _quiet_readers():
+    with quiet_readers():
         files = _list_pictures(folder) if names is None else [folder / name for name in names]
         pictures = {file.name: _read_picture(file) for file in files}
     return {name: (one / _white(one.dtype)).astype(np.float32) for name, one in pictures.items()}
@@ -149,7 +149,7 @@ def _read_folder(folder: Path, progress: Progress | None) -> Pictures:
     if len(files) == 1 and files[0].suffix.lower() in TIFF_SUFFIXES:
         return _read_tiff(files[0], progress)
     slices = _pair_views(files)
-    with _quiet_readers():
+    with quiet_readers():
         codes = _read_alike([file for views in slices for file in views], progress)
     return Pictures(
         codes=codes.reshape(len(slices), len(slices[0]), *codes.shape[1:]),
@@ -241,21 +241,33 @@ def _describe(picture: Picture) -> str:
 
 def _read_picture(file: Path) -> Picture:
     """Returns one picture as it is in the file, its green channel if it has colours, unrotated."""
+    _refuse_pages(file)
+    return decode_picture(file.read_bytes(), str(file))  # OpenCV opens only some paths by itself
+
+
+def decode_picture(data: bytes, name: str) -> Picture:
+    """Returns the picture that a file's bytes hold, at its full bit depth; of colours the green channel.
+
+    Args:
+        data: The whole file.
+        name: What to call it in an error.
+
+    Raises:
+        UnreadableStack: If it is damaged, cut short or no picture.
+    """
     import cv2  # noqa: PLC0415 (start-up time)
 
-    _refuse_pages(file)
-    data = file.read_bytes()  # OpenCV opens only some paths by itself
     if not data:
-        raise UnreadableStack(f"{file} is an empty file")
+        raise UnreadableStack(f"{name} is an empty file")
     if _is_broken_png(data):
-        raise UnreadableStack(f"{file} is a damaged PNG, or cut short")
+        raise UnreadableStack(f"{name} is a damaged PNG, or cut short")
     try:
         picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
-        raise UnreadableStack(f"{file} cannot be read as a picture: {_reason(error)}") from error
+        raise UnreadableStack(f"{name} cannot be read as a picture: {_reason(error)}") from error
     if picture is None:
         raise UnreadableStack(
-            f"{file} cannot be read as a picture: it is damaged, cut short or something else"
+            f"{name} cannot be read as a picture: it is damaged, cut short or something else"
         )
     return _green(picture)
 
@@ -318,7 +330,7 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def _quiet_readers() -> Iterator[None]:
+def quiet_readers() -> Iterator[None]:
     """Keeps OpenCV and tifffile from printing about broken files: the error says it in our words."""
     from cv2.utils import logging as cv2_logging  # noqa: PLC0415 (start-up time)
 
@@ -337,7 +349,7 @@ def _quiet_readers() -> Iterator[None]:
 
 
 def _read_tiff(path: Path, progress: Progress | None) -> Pictures:
-    with _quiet_readers():
+    with quiet_readers():
         try:
             series = _tiff_series(path)
         except (UnreadableStack, OSError):
