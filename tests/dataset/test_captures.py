@@ -721,7 +721,8 @@ def test_damaged_files_are_named_and_the_others_are_read(store):
         ({"frames": [*frames[:-1], frames[-1] | {"offset": 0.5}]}, "does not list the frames"),
     ):
         index.write_text(json.dumps(entries))
-        assert told in refusal(store.stack, [9])
+        assert told in refusal(open_patches(store.path).stack, [9])
     index.write_text("{")
-    assert "apt1_0-left.json cannot be read" in refusal(store.stack, [9])
-    assert store.stack([0, 23]).batch == 2
+    again = open_patches(store.path)
+    assert "apt1_0-left.json cannot be read" in refusal(again.stack, [9])
+    assert again.stack([0, 23]).batch == 2

@@ -28,7 +28,7 @@ import hashlib
 import mmap
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product, takewhile
@@ -66,6 +66,9 @@ NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")  # none begins with a dot
 WORD = np.dtype("<u2")
 KINDS = ("parquet", "json", "codes")  # of files; in this order they are dropped
 OPEN_CAPTURES = 256  # each open capture holds a file descriptor, of which a process often has 1024
+KNOWN_CAPTURES = (
+    4096  # whose frames are remembered, a few kilobytes each: listing them takes longer than opening
+)
 
 
 # Frames
@@ -417,8 +420,9 @@ class Captures:
         self._manifest = manifest
         self._row = table.column("row").to_numpy()
         self._col = table.column("col").to_numpy()
-        # Knows nothing of self: files close with it.
-        self._capture = lru_cache(OPEN_CAPTURES)(partial(_open_capture, path, form, frame))
+        # These know nothing of self: files close with it.
+        listing = lru_cache(KNOWN_CAPTURES)(partial(_list_frames, path, form, frame))
+        self._capture = lru_cache(OPEN_CAPTURES)(partial(_open_capture, path, form, frame, listing))
 
     def fill(
         self,
@@ -504,33 +508,44 @@ class _Capture:
             self.memory.madvise(mmap.MADV_DONTNEED)
 
 
-def _open_capture(path: Path, form: StoreFormat, frame: tuple[int, int], name: str) -> _Capture:
-    """Returns the capture of a name, if its files hold all its frames."""
-    shape, file = _native_shape(frame, form), _file(path, name, "codes")
-    listed = _read_index(_file(path, name, "json"))
+def _open_capture(
+    path: Path,
+    form: StoreFormat,
+    frame: tuple[int, int],
+    listing: Callable[[str], tuple[Int[np.ndarray, "slice view 3"], int]],
+    name: str,
+) -> _Capture:
+    """Returns the capture of a name, if its file is as long as the listing of its frames says."""
+    (frames, expected), file = listing(name), _file(path, name, "codes")
     try:
         with file.open("rb") as opened:
-            _check_listed(listed, form, shape, os.fstat(opened.fileno()).st_size)
+            size = os.fstat(opened.fileno()).st_size
+            if size != expected:
+                raise ValueError(f"it has {size} bytes, but its .json promises {expected}")
             memory = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise ValueError(f"the capture {file} cannot be read: {error}") from None
+    return _Capture(np.frombuffer(memory, WORD), memory, frames, _native_shape(frame, form), form)
+
+
+def _list_frames(
+    path: Path, form: StoreFormat, frame: tuple[int, int], name: str
+) -> tuple[Int[np.ndarray, "slice view 3"], int]:
+    """Returns at which word each frame of a capture begins, its bits and its shift; and the length in bytes.
+
+    All frames must be listed and follow each other: nothing checks later what is read, and a frame that began
+    elsewhere would be read from beyond the file.
+    """
+    file, shape = _file(path, name, "json"), _native_shape(frame, form)
+    listed = _read_index(file)
+    if sorted((each.slice, each.view) for each in listed) != _positions(form):
+        raise ValueError(
+            f"{file} lists {len(listed)} frames, not each of {len(form.grid)} x {form.views} once"
+        )
+    ends = [0, *(each.end(shape) for each in listed)]
+    if [each.offset for each in listed] != ends[:-1]:
+        raise ValueError(f"{file} lists frames that do not follow each other")
     frames = np.empty((len(form.grid), form.views, 3), np.int64)
     for each in listed:
         frames[each.slice, each.view] = each.offset // WORD.itemsize, each.bits, each.shift
-    return _Capture(np.frombuffer(memory, WORD), memory, frames, shape, form)
-
-
-def _check_listed(frames: Sequence[Frame], form: StoreFormat, shape: tuple[int, int], size: int) -> None:
-    """Raises ValueError unless all frames are listed and, one after the other, fill the file.
-
-    Nothing checks later what is read: a frame that began elsewhere would be read from beyond the file.
-    """
-    if sorted((frame.slice, frame.view) for frame in frames) != _positions(form):
-        raise ValueError(
-            f"its .json lists {len(frames)} frames, not each of {len(form.grid)} x {form.views} once"
-        )
-    ends = [0, *(frame.end(shape) for frame in frames)]
-    if [frame.offset for frame in frames] != ends[:-1]:
-        raise ValueError("its .json lists frames that do not follow each other")
-    if size != ends[-1]:
-        raise ValueError(f"it has {size} bytes, but its .json promises {ends[-1]}")
+    return frames, ends[-1]
