@@ -109,12 +109,15 @@ def _write_png(path: Path, codes: np.ndarray, shift: int) -> None:
 
 
 def write_tree(
-    root: Path, parts: Mapping[str, Sequence[str]] = PARTS, forms: Sequence[str] = ("raw",)
+    root: Path,
+    parts: Mapping[str, Sequence[str]] = PARTS,
+    forms: Sequence[str] = ("raw",),
+    slices: Sequence[int] = range(POSITIONS),
 ) -> Path:
     """Writes a tree of some captures in each part, and returns its root."""
     for part, captures in parts.items():
         for capture in captures:
-            write_capture(root / part, capture, forms)
+            write_capture(root / part, capture, forms, slices=slices)
     return root
 
 

@@ -1,3 +1,4 @@
+import pickle
 from pathlib import Path
 
 import cv2
@@ -53,6 +54,11 @@ def test_a_capture_says_what_it_is(tmp_path: Path) -> None:
 def test_a_capture_may_have_a_ladder_of_its_own(tmp_path: Path) -> None:
     capture = OwnCapture.from_toml(write_capture(tmp_path, labels="l.csv", dioptres=[0.0, 1.0, 2.5]))
     assert capture.grid.dioptres.tolist() == [0.0, 1.0, 2.5]
+
+
+def test_a_capture_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    capture = OwnCapture.from_toml(write_capture(tmp_path, labels="l.csv"))
+    assert pickle.loads(pickle.dumps(capture)) == capture
 
 
 def test_a_capture_needs_labels(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ from dioptre import __version__
 from dioptre.cli.console import BAD_INPUT
 from dioptre.cli.demo import Demo, run_demo
 from dioptre.cli.focus import Focus, run_focus
+from dioptre.cli.importing import Importing, run_import
 from dioptre.cli.methods import Methods, run_methods
+from dioptre.cli.register import Register, run_register
 from dioptre.cli.simulate import Simulate, run_simulate
 
 
@@ -30,12 +32,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         Focus: run_focus,
         Methods: run_methods,
         Simulate: run_simulate,
+        Importing: run_import,
+        Register: run_register,
         Demo: run_demo,
     }
     config = tyro.cli(
         Annotated[Focus, tyro.conf.subcommand("focus")]
         | Annotated[Methods, tyro.conf.subcommand("methods")]
         | Annotated[Simulate, tyro.conf.subcommand("simulate")]
+        | Annotated[Importing, tyro.conf.subcommand("import")]
+        | Annotated[Register, tyro.conf.subcommand("register")]
         | Annotated[Demo, tyro.conf.subcommand("demo")],
         prog="dioptre",
         description="Learned autofocus: from what a camera sees, where the lens must go.",

@@ -1,0 +1,145 @@
+"""A store of labelled patches from captures on disk: the published data set, or people's own.
+
+settings   how captures become patches, and what became of each
+rig        what trees and archives of the published set share
+tree       the published set as folders
+archives   the published set as the archives it comes in, streamed
+own        people's own captures
+
+Every capture has one outcome: imported, or left out for a reason. A fault in a file concerns its capture
+only. A failure to write (a full disk) always stops; what is written by then can be resumed.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from dioptre.dataset.folders import list_folders
+from dioptre.dataset.format import StoreFormat
+from dioptre.dataset.images import quiet_readers
+from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree, list_archives
+from dioptre.dataset.rows import SPLITS
+from dioptre.pipeline.importing.archives import open_archives
+from dioptre.pipeline.importing.own import open_folders
+from dioptre.pipeline.importing.rig import SOURCE
+from dioptre.pipeline.importing.settings import Import, Opened, Outcome, Progress, stop_or_go_on
+from dioptre.pipeline.importing.tree import open_tree
+
+__all__ = ["Import", "Outcome", "import_captures", "summarise"]
+
+
+def import_captures(
+    source: Path, out: Path, settings: Import, workers: int, done: Progress
+) -> dict[str, Any]:
+    """Writes a store of the labelled patches of all captures of a source, and returns its summary.
+
+    A run that was stopped goes on where it was.
+
+    Args:
+        source: A tree or archives of the published set, or a folder of own captures.
+        out: Folder of the store.
+        settings: How.
+        workers: How many captures, or frames of an archive, are decoded at the same time.
+        done: Called with how much is done and how much there is: captures, or bytes of archives.
+
+    Raises:
+        ValueError: If there is nothing to import, or nothing is left, or with on_error "stop" at the first
+            fault.
+        OSError: If the store cannot be written.
+    """
+    with quiet_readers():
+        writer, outcomes = _open(source, out, settings, workers, done)
+        with closing(outcomes):
+            collected = _collect(outcomes, settings)
+    if not any(outcome.kept for outcome in collected):
+        raise ValueError(f"nothing was imported from {source}: {_why_nothing(collected, settings)}")
+    summary = summarise(collected, settings, writer.format, writer.config["source"] == SOURCE)
+    writer.finish(summary)
+    return summary
+
+
+def _open(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+    if list_folders(source):
+        return open_folders(source, out, settings, workers, done)
+    if is_tree(source):
+        return open_tree(source, out, settings, workers, done)
+    if list_archives(source):
+        return open_archives(source, out, settings, workers, done)
+    if not source.exists():
+        raise ValueError(f"there is no file or folder {source}")
+    raise ValueError(
+        f"{source} is neither the published data set (train1/raw_left_pd/..., or train1.tar.gz) "
+        "nor a folder of captures with a capture.toml each"
+    )
+
+
+def _collect(outcomes: Iterable[Outcome], settings: Import) -> list[Outcome]:
+    collected = []
+    for outcome in outcomes:
+        stop_or_go_on(outcome.fault, settings)
+        collected.append(outcome)
+    return collected
+
+
+def _why_nothing(outcomes: Sequence[Outcome], settings: Import) -> str:
+    faults = [outcome.fault for outcome in outcomes if outcome.fault]
+    if faults:
+        return f"{faults[0]}{f' (and {len(faults) - 1} more)' if len(faults) > 1 else ''}"
+    return f"no patch has a median confidence of {settings.confidence:g}"
+
+
+def summarise(
+    outcomes: Sequence[Outcome], settings: Import, form: StoreFormat, published: bool
+) -> dict[str, Any]:
+    """Returns what a manifest says about an import, as plain JSON.
+
+    Args:
+        outcomes: Of all captures.
+        settings: How they were imported.
+        form: Of the store.
+        published: Whether they are of the published set, so that the paper tells how much should be kept.
+    """
+    good = sorted((one for one in outcomes if not one.fault), key=lambda one: one.name)
+    splits = {split: [one for one in good if one.split == split] for split in SPLITS}
+    expected = PAPER_KEPT if published else {}
+    return {
+        "splits": {
+            split: _split_summary(some, expected.get(split)) for split, some in splits.items() if some
+        },
+        "skipped": [{"name": one.name, "reason": one.fault} for one in outcomes if one.fault],
+        "without_patches": [one.name for one in good if not one.kept],
+        "black": form.black,
+        "white": form.white,
+        "min_depth_m": settings.min_depth_m if published else None,
+        "max_depth_m": settings.max_depth_m if published else None,
+        "confidence": settings.confidence,
+        "eight_bit_files": sum(one.eight_bit for one in good),
+        "warnings": _warnings(good, settings),
+    }
+
+
+def _split_summary(outcomes: Sequence[Outcome], paper: float | None) -> dict[str, Any]:
+    patches, kept = sum(one.patches for one in outcomes), sum(one.kept for one in outcomes)
+    return {
+        "captures": len(outcomes),
+        "patches": patches,
+        "kept": kept,
+        "fraction": kept / patches,
+        "paper": paper,
+    }
+
+
+def _warnings(outcomes: Sequence[Outcome], settings: Import) -> list[str]:
+    warnings = []
+    eight_bit = sum(outcome.eight_bit for outcome in outcomes)
+    if eight_bit:
+        warnings.append(
+            f"{eight_bit} frames have 8 bits, not 16: somebody has converted them, and most of their "
+            "gradation is lost"
+        )
+    scenes = {outcome.scene for outcome in outcomes}
+    missing = [name for name in Validation.parse(settings.validation).scenes if name not in scenes]
+    if missing:
+        warnings.append(f"there is no scene {', '.join(missing)} to keep for validation")
+    return warnings

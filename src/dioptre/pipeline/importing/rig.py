@@ -1,0 +1,130 @@
+"""What trees and archives of the published set share: the store's writer, labels, and what may clash."""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.format import StoreFormat
+from dioptre.dataset.labels import SIZE, STRIDE, Frame, Labels
+from dioptre.dataset.published import (
+    BLACK,
+    WHITE,
+    CaptureFiles,
+    Item,
+    UnreadableCapture,
+    Validation,
+    capture_scene,
+    published_labels,
+    scene_split,
+)
+from dioptre.optics import FocusGrid
+from dioptre.pipeline.importing.settings import Import, Outcome
+
+SOURCE = "published"  # what a store's config calls the set
+GRID = FocusGrid.learnaf()
+VIEWS = ("left", "right")
+
+
+def open_writer(out: Path, settings: Import, frame: Frame) -> CaptureWriter:
+    """Returns the writer of a store of the published set, begun or resumed.
+
+    What is no part of the config may differ when a run is resumed: both forms of the frames give the same.
+    """
+    config = {
+        "source": SOURCE,
+        "cameras": sorted(settings.cameras),
+        "stride": STRIDE,
+        "min_depth_m": settings.min_depth_m,
+        "max_depth_m": settings.max_depth_m,
+        "confidence": settings.confidence,
+        "rotate": settings.rotate,
+        "validation": settings.validation,
+    }
+    form = StoreFormat(GRID, SIZE, len(VIEWS), BLACK, WHITE)
+    writer = CaptureWriter(out, form, frame, config)
+    writer.begin()
+    return writer
+
+
+def begin_outcome(item: Item | CaptureFiles, settings: Import) -> Outcome:
+    """Returns the outcome of a capture as far as its name tells: its scene and its split."""
+    scene = capture_scene(item.capture)
+    return Outcome(item.name, scene, scene_split(scene, item.part, Validation.parse(settings.validation)))
+
+
+@dataclass(eq=False)
+class Found:
+    """Where captures and scenes have been found so far.
+
+    Attributes:
+        places: Part or archive of each capture.
+        splits: Split of each scene, and the place that told.
+    """
+
+    places: dict[str, str] = field(default_factory=dict)
+    splits: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def clash(self, outcome: Outcome, place: str) -> str:
+        """Returns why a capture that is found in a place cannot be taken from there; "" if it can."""
+        first = self.places.setdefault(outcome.name, place)
+        if first != place:
+            return f"{outcome.name} is in {first} and in {place}: only the first is taken"
+        split, told = self.splits.setdefault(outcome.scene, (outcome.split, place))
+        if split != outcome.split:
+            return (
+                f"{outcome.name} in {place} is for {outcome.split}, but its scene {outcome.scene} "
+                f"in {told} is for {split}: a scene has one split"
+            )
+        return ""
+
+
+def read_labels(
+    depth: UInt8[np.ndarray, "_ _"], confidence: Float[np.ndarray, "_ _"], settings: Import, frame: Frame
+) -> Labels:
+    """Returns the labels of all patches of a capture."""
+    return published_labels(
+        depth,
+        confidence,
+        frame,
+        GRID,
+        settings.min_depth_m,
+        settings.max_depth_m,
+        settings.rotate,
+        SIZE,
+        STRIDE,
+    )
+
+
+def frames_without(there: Container[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns the frames of a capture, (slice, view), that are not among some."""
+    return [frame for frame in product(range(len(GRID)), range(len(VIEWS))) if frame not in there]
+
+
+def refuse_missing(missing: Sequence[tuple[int, int]]) -> None:
+    """Raises if frames, (slice, view), are missing."""
+    if missing:
+        index, view = missing[0]
+        raise UnreadableCapture(
+            f"it lacks {len(missing)} of its {len(GRID) * len(VIEWS)} frames, the first is slice {index} "
+            f"of the {VIEWS[view]} view"
+        )
+
+
+def check_index(index: int) -> None:
+    """Raises if there is no such position."""
+    if index >= len(GRID):
+        raise UnreadableCapture(f"it has a slice {index}, but slices are 0..{len(GRID) - 1}")
+
+
+def check_frame(found: Frame, frame: Frame, name: str) -> None:
+    """Raises if a file makes a frame of another size than the store has."""
+    if found != frame:
+        raise UnreadableCapture(
+            f"{name} makes a frame of {found[0]} x {found[1]} pixels, "
+            f"but the first that was read is {frame[0]} x {frame[1]}"
+        )

@@ -1,0 +1,140 @@
+"""The published set as folders: a capture at a time, several in as many processes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.images import quiet_readers
+from dioptre.dataset.labels import Frame, Labels
+from dioptre.dataset.published import (
+    CONFIDENCE_FOLDER,
+    DEPTH_FOLDER,
+    HEADER_BYTES,
+    CaptureFiles,
+    Form,
+    FrameHeader,
+    UnreadableCapture,
+    decode_confidence,
+    decode_depth,
+    decode_frame,
+    list_captures,
+    read_header,
+)
+from dioptre.pipeline.importing.rig import (
+    Found,
+    begin_outcome,
+    check_frame,
+    check_index,
+    frames_without,
+    open_writer,
+    read_labels,
+    refuse_missing,
+)
+from dioptre.pipeline.importing.settings import (
+    Import,
+    Opened,
+    Outcome,
+    Progress,
+    chain,
+    complete,
+    each_capture,
+)
+
+
+def open_tree(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+    """Returns the writer of a tree's store, and the outcomes of its captures as they are imported."""
+    captures = list_captures(source, settings.cameras, settings.forms)
+    writer = open_writer(out, settings, _first_frame(source, captures, settings))
+    single, clashes = _without_clashes(captures, settings)
+    return writer, chain(clashes, each_capture(partial(_import, writer, settings), single, workers, done))
+
+
+def _first_frame(source: Path, captures: Sequence[CaptureFiles], settings: Import) -> Frame:
+    """Returns the size of the first frame that can be read."""
+    for capture in captures:
+        for _, _, path, form in capture.frames:
+            try:
+                return _header(path, form).frame
+            except UnreadableCapture:
+                continue
+    raise ValueError(
+        f"{source} holds no readable {' or '.join(settings.forms)} frame of the camera "
+        f"{' or '.join(settings.cameras)}"
+    )
+
+
+def _without_clashes(
+    captures: Sequence[CaptureFiles], settings: Import
+) -> tuple[list[CaptureFiles], list[Outcome]]:
+    """Returns the captures that can be taken, and the outcomes of the others."""
+    found = Found()
+    single, clashes = [], []
+    for capture in captures:
+        outcome = begin_outcome(capture, settings)
+        clash = found.clash(outcome, capture.part)
+        if clash:
+            clashes.append(replace(outcome, fault=clash))
+        else:
+            single.append(capture)
+    return single, clashes
+
+
+def _import(writer: CaptureWriter, settings: Import, files: CaptureFiles) -> Outcome:
+    """Returns the outcome of one capture. Labels come first: they cost little, and may leave nothing."""
+    outcome = begin_outcome(files, settings)
+    try:
+        with quiet_readers():
+            labels = _labels(files, settings, writer.frame)
+            outcome = replace(outcome, eight_bit=_check_frames(files, writer.frame))
+            if len(labels.trusted(settings.confidence)) and not writer.is_complete(files.name):
+                _write_frames(writer, settings, files)
+    except UnreadableCapture as error:
+        return replace(outcome, fault=f"{files.name}: {error}")
+    return complete(writer, settings, outcome, labels, files.camera)
+
+
+def _labels(files: CaptureFiles, settings: Import, frame: Frame) -> Labels:
+    maps = dict(files.maps)
+    for folder in (DEPTH_FOLDER, CONFIDENCE_FOLDER):
+        if folder not in maps:
+            raise UnreadableCapture(f"it has no file in {folder}")
+    depth, confidence = maps[DEPTH_FOLDER], maps[CONFIDENCE_FOLDER]
+    return read_labels(
+        decode_depth(_read(depth), str(depth)),
+        decode_confidence(_read(confidence), str(confidence)),
+        settings,
+        frame,
+    )
+
+
+def _check_frames(files: CaptureFiles, frame: Frame) -> int:
+    """Returns how many frames have 8 bits, if all are there and of the right size."""
+    there = {(index, view) for index, view, _, _ in files.frames}
+    refuse_missing(frames_without(there))
+    check_index(max(index for index, _ in there))
+    headers = [(path, _header(path, form)) for _, _, path, form in files.frames]
+    for path, header in headers:
+        check_frame(header.frame, frame, str(path))
+    return sum(header.bits == 8 for _, header in headers)
+
+
+def _write_frames(writer: CaptureWriter, settings: Import, files: CaptureFiles) -> None:
+    for index, view, path, form in files.frames:
+        if not writer.has_frame(files.name, index, view):
+            codes = decode_frame(_read(path), str(path), form, settings.rotate)
+            writer.write_frame(files.name, index, view, codes)
+
+
+def _header(path: Path, form: Form) -> FrameHeader:
+    return read_header(_read(path, HEADER_BYTES), str(path), form)
+
+
+def _read(path: Path, count: int = -1) -> bytes:
+    """Returns a file's bytes; that it cannot be read is the capture's fault, not the store's."""
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except OSError as error:
+        raise UnreadableCapture(f"{path} cannot be read: {error.strerror or error}") from None
