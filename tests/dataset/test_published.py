@@ -55,6 +55,7 @@ def png(codes: np.ndarray) -> bytes:
             "./test/raw_right_pd/a_b_2/48/result_pd_right_left.png",
             ("test", "a_b_2", "left", 48, RIGHT, "raw"),
         ),
+        ("./raw_left_pd/a_0/0/result_pd_left_left.png", ("", "a_0", "left", 0, LEFT, "raw")),
         ("raw_up_left_pd/apt1_0/10/result_up_pd_left_top.png", ("", "apt1_0", "top", 10, LEFT, "up")),
         ("x/raw_up_right_pd/a_0/slice_03/result_up_pd_right_left.png", ("x", "a_0", "left", 3, RIGHT, "up")),
         ("y/raw_left_pd/a_0/3/result_up_pd_left_right.png", ("y", "a_0", "right", 3, LEFT, "raw")),
@@ -279,6 +280,14 @@ def test_frames_of_a_tree_are_in_numeric_order(part: Path) -> None:
         ]
         assert {form for _, _, _, form in capture.frames} == {"raw"}
         assert {folder for folder, _ in capture.maps} == {"merged_depth", "merged_conf"}
+
+
+def test_captures_may_be_links_to_other_disks(part: Path, tmp_path: Path) -> None:
+    for folder in part.iterdir():
+        (tmp_path / "train1" / folder.name).mkdir(parents=True)
+        (tmp_path / "train1" / folder.name / "apt1_0").symlink_to(folder / "apt1_0")
+    (capture,) = list_captures(tmp_path, ["center"], ["raw"])
+    assert len(capture.frames) == 6
 
 
 def test_forms_and_cameras_are_chosen(part: Path) -> None:

@@ -118,7 +118,8 @@ def parse_path(path: str) -> Item | None:
     if not found or (found["index"] is None) == (found["folder"] in FRAME_FOLDERS):
         return None
     index = None if found["index"] is None else int(found["index"])
-    return Item(found["part"] or "", found["folder"], found["capture"], found["camera"], index)
+    part = "" if found["part"] in (None, ".") else found["part"]
+    return Item(part, found["folder"], found["capture"], found["camera"], index)
 
 
 def capture_scene(capture: str) -> str:
@@ -222,7 +223,7 @@ def list_captures(root: Path, cameras: Sequence[str], forms: Sequence[Form]) -> 
 
 def _walk(part: Path) -> Iterator[tuple[Path, Item]]:
     for folder in FOLDERS:
-        for path in (part / folder).rglob("*.*"):
+        for path in (part / folder).glob("*/*/*.*" if folder in FRAME_FOLDERS else "*/*.*"):
             item = parse_path(path.relative_to(part).as_posix())
             if item:
                 yield path, item
