@@ -39,7 +39,7 @@ EIGHT_BITS = 255
 SCALES = np.geomspace(0.2, 5.0, 163)  # of the labels' dioptres, by 2 per cent
 FEWEST_LEVELS = 300  # more steps between black and white than 8 bits have
 DARK = 0.05  # of the range from black to white: somewhere in a store it is darker than this
-CLIPPED = 0.1  # of all codes at or below black are too many
+CLIPPED = 0.25  # of all codes at or below black are too many, even in the dark
 
 Patches = Int[np.ndarray, " patch"]  # rows of the table, or an index for each
 Errors = Float[np.ndarray, " patch"]
@@ -383,7 +383,8 @@ def _flag_min_depth(report: Report) -> str | None:
 
 
 def _flag_bias(report: Report) -> str | None:
-    if abs(report.bias) <= BIAS:
+    doubt = 1.25 * report.spread / np.sqrt(report.sampled)  # standard error of a median
+    if abs(report.bias) <= BIAS + 2 * doubt:
         return None
     side = "nearer" if report.bias > 0 else "farther"
     return (
