@@ -226,13 +226,14 @@ def test_frames_that_are_there_are_not_decoded_again(
 
     def failing(self: CaptureWriter, name: str, index: int, view: int, codes: np.ndarray) -> None:
         if len(written) == 11:
-            raise OSError(errno.ENOSPC, "No space left on device", str(self.path))
+            raise OSError(errno.ENOSPC, "No space left on device")
         write(self, name, index, view, codes)
         written.append((name, index, view))
 
     monkeypatch.setattr(CaptureWriter, "write_frame", failing)
-    with pytest.raises(OSError, match="No space left"):  # whatever --on-error says
+    with pytest.raises(OSError, match="No space left") as error:  # whatever --on-error says
         run(request.getfixturevalue(source), tmp_path / "out")
+    assert error.value.filename == str(tmp_path / "out")
     assert not (tmp_path / "out" / "manifest.json").exists()
     with pytest.raises(ValueError, match="not finished"):
         open_patches(tmp_path / "out")

@@ -10,8 +10,8 @@ Every capture has one outcome: imported, or left out for a reason. A fault in a 
 only. A failure to write (a full disk) always stops; what is written by then can be resumed.
 """
 
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +48,27 @@ def import_captures(
             fault.
         OSError: If the store cannot be written.
     """
-    with quiet_readers():
+    with quiet_readers(), _naming(out):
         writer, outcomes = _open(source, out, settings, workers, done)
         with closing(outcomes):
             collected = _collect(outcomes, settings)
     if not any(outcome.kept for outcome in collected):
         raise ValueError(f"nothing was imported from {source}: {_why_nothing(collected, settings)}")
     summary = summarise(collected, settings, writer.format, writer.config["source"] == SOURCE)
-    writer.finish(summary)
+    with _naming(out):
+        writer.finish(summary)
     return summary
+
+
+@contextmanager
+def _naming(out: Path) -> Iterator[None]:
+    """Lets an error of writing name the store: that of a full disk names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(out)
+        raise
 
 
 def _open(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
