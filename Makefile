@@ -39,5 +39,5 @@ clean: ## forget the environment and what was made
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[figures]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[figures,train]' --group dev
 	touch $(STAMP)

@@ -17,13 +17,15 @@ ORDER = (
     ("pipeline",),
     ("web",),
     ("cli",),
+    ("__main__",),
 )
 LINE = {room: line for line, rooms in enumerate(ORDER) for room in rooms}
 
 # Heavy libraries have one door each.
 DOORS = {
     "torch": "train",
-    "onnxruntime": "methods.learned",
+    "onnxruntime": ("methods.learned", "train.export"),
+    "onnx": "train",
     "matplotlib": "evaluate.figures",
     "pycolmap": "groundtruth.sfm",
     "numba": "compiled",

@@ -61,14 +61,19 @@ def plan_of(kind: str, form: StoreFormat, config: Mapping[str, Any], **further: 
     }
 
 
-def begin_folder(folder: Path, plan: Mapping[str, Any]) -> None:
+def begin_folder(folder: Path, plan: Mapping[str, Any], what: str = "a patch store") -> None:
     """Records the plan in a new folder, or checks it against that of a folder already begun.
 
+    Args:
+        folder: Made if it does not exist.
+        plan: What must be the same when the writing is resumed, as plain JSON.
+        what: What will be in the folder, in words.
+
     Raises:
-        ValueError: If the folder is finished, was begun with something else, or is not a store's.
+        ValueError: If the folder is finished, was begun with something else, or holds something else.
     """
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file, not a folder for a patch store")
+        raise ValueError(f"{folder} is a file, not a folder for {what}")
     if (folder / MANIFEST).exists():
         raise ValueError(f"{folder} is finished already; write to another folder, or delete it")
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +82,7 @@ def begin_folder(folder: Path, plan: Mapping[str, Any]) -> None:
     if (folder / WRITING).exists():
         _check_plan(folder, plan)
     elif strangers:
-        raise ValueError(f"{folder} is not an empty folder nor a patch store: it has {strangers[0]}")
+        raise ValueError(f"{folder} is not an empty folder nor {what}: it has {strangers[0]}")
     else:
         write_json(folder / WRITING, plan)
 
@@ -104,11 +109,13 @@ def _first_difference(begun: object, wanted: object, name: str = "") -> str | No
     return None if begun == wanted else f"{name} {reprlib.repr(begun)}, not {reprlib.repr(wanted)}"
 
 
-def finish_folder(folder: Path, table: pa.Table, manifest: Mapping[str, Any]) -> None:
-    """Writes the rows of all patches, then the manifest, which contains the plan."""
+def finish_folder(
+    folder: Path, table: pa.Table, manifest: Mapping[str, Any], table_name: str = TABLE
+) -> None:
+    """Writes the table of all rows, then the manifest, which contains the plan."""
     for leftover in folder.rglob(f"*{PARTIAL}"):
         leftover.unlink()
-    write_file(folder / TABLE, lambda file: write_parquet(table, file))
+    write_file(folder / table_name, lambda file: write_parquet(table, file))
     # The manifest contains the plan: a run stopped between these two lines can still be resumed.
     write_json(folder / WRITING, manifest)
     (folder / WRITING).replace(folder / MANIFEST)
@@ -127,23 +134,23 @@ def hash_store(lines: Iterable[str], table: pa.Table) -> str:
 # Reading
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Returns the manifest of a finished store.
+def read_manifest(folder: Path, what: str = "a patch store") -> dict[str, Any]:
+    """Returns the manifest of a finished folder.
 
     Raises:
-        ValueError: If there is none, or this version cannot read it.
+        ValueError: If there is none, or it cannot be read.
     """
     if not (folder / MANIFEST).is_file():
-        raise ValueError(_why_no_manifest(folder))
+        raise ValueError(_why_no_manifest(folder, what))
     return read_json(folder / MANIFEST)
 
 
-def _why_no_manifest(folder: Path) -> str:
+def _why_no_manifest(folder: Path, what: str) -> str:
     if not folder.is_dir():
         return f"there is no folder {folder}"
     if (folder / WRITING).exists():
         return f"{folder} is not finished: run what was writing it again, and it will go on where it stopped"
-    return f"{folder} is not a patch store: it has no {MANIFEST}"
+    return f"{folder} is not {what}: it has no {MANIFEST}"
 
 
 @contextmanager

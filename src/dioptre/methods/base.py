@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,6 +13,7 @@ from dioptre.stack import FocalStack
 Scores = Float[np.ndarray, "batch n"]
 
 
+@runtime_checkable
 class Autofocuser(Protocol):
     """Says how well focused each position of the ladder is."""
 
@@ -34,6 +35,9 @@ class Problem(StrEnum):
     SINGLE_DUAL_PIXEL = "D1"
 
 
+WHOLE, ANY = 0, -1  # looks of a method that needs the whole stack, and of one that takes what it gets
+
+
 @dataclass(frozen=True)
 class Method:
     """One row of METHODS.
@@ -44,7 +48,9 @@ class Method:
         problem: The paper's problem it solves.
         build: Makes the Autofocuser.
         source: Where it comes from, author and year; "paper" for the paper's own baselines.
-        in_paper: True if it is a row of the paper's big table.
+        in_paper: True if it is a row of the paper's tables.
+        looks: How many slices it is shown: WHOLE for the whole stack, ANY for as many as there are.
+        after: Of several looks, the method that chooses the last one, seeing those before it.
     """
 
     key: str
@@ -53,6 +59,8 @@ class Method:
     build: Callable[[], Autofocuser]
     source: str
     in_paper: bool = True
+    looks: int = WHOLE
+    after: str = ""
 
     @property
     def views(self) -> int:

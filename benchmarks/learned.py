@@ -1,0 +1,144 @@
+"""Speed of the learned models, as ratios in one run.
+
+python -m benchmarks.learned
+
+latency      one patch: ONNX Runtime against torch eager, of the same network; width 4 in integers
+sparse stem  the paper's network on one look, against building its one-hot input
+feed         a training step with its batch read from a store, and with the batch already there
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from benchmarks.store import build
+from benchmarks.timing import best_ms
+from dioptre.dataset.store import PatchStore
+from dioptre.methods import METHODS
+from dioptre.methods.learned import Card, Learned
+from dioptre.optics import FocusGrid
+from dioptre.stack import FocalStack
+from dioptre.train import encode, feed, loss
+from dioptre.train.export import quantise, to_onnx
+from dioptre.train.feed import Feed, Source
+from dioptre.train.network import NETWORKS, OneHotNet
+
+N, SIZE = 49, 128
+SINGLE = ("l2a-single-dp", "l2a-single-green", "dioptre-single-dp", "dioptre-single-green")
+
+
+def card(network: str, views: int) -> Card:
+    """Returns a card for an untrained network that sees one look."""
+    ladder = tuple(FocusGrid.learnaf().dioptres.tolist())
+    return Card("D1", network, 1, views, SIZE, ladder, "", {}, (), {}, "0")
+
+
+def one_look(views: int) -> FocalStack:
+    """Returns a random patch."""
+    pixels = np.random.default_rng(0).uniform(0.1, 0.4, (1, 1, views, SIZE, SIZE)).astype(np.float32)
+    return FocalStack(pixels, np.array([[20]]), FocusGrid.learnaf(), np.zeros((1, 2)))
+
+
+def torch_ms(network: nn.Module, stack: FocalStack) -> float:
+    """Returns the time of torch eager for one patch."""
+    inputs = (torch.from_numpy(stack.pixels), torch.from_numpy(stack.indices), torch.zeros(1, 2))
+    network = network.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    with torch.no_grad():
+        return best_ms(lambda: network(*inputs), 100)
+
+
+def latency(folder: Path, store: PatchStore) -> None:
+    """Prints what one patch costs."""
+    print(f"{'one patch':28}{'torch':>10}{'ONNX':>10}{'ratio':>8}")
+    for key in SINGLE:
+        learned = METHODS[key].build()
+        assert isinstance(learned, Learned)
+        of = learned.card
+        network = NETWORKS[of.network](N, of.views, float(of.recipe["width"]))
+        stack = one_look(of.views)
+        ours, theirs = best_ms(lambda: learned.scores(stack), 100), torch_ms(network, stack)  # noqa: B023
+        print(f"{key:28}{theirs:8.2f}ms{ours:8.2f}ms{theirs / ours:7.1f}x")
+    network, of, stack = OneHotNet(N, 2, 4.0), card("one-hot", 2), one_look(2)
+    plain, whole = folder / "plain.onnx", folder / "int8.onnx"
+    onnx.save(to_onnx(network, of), plain)
+    quantise(network, of, whole, store, patches=8)
+    full, integer = (best_ms(lambda: Learned(path).scores(stack), 30) for path in (plain, whole))  # noqa: B023
+    print(f"{'the paper, width 4: fp32, int8':28}{full:6.1f}ms{integer:8.1f}ms{full / integer:7.1f}x")
+
+
+def sparse_stem(batch: int = 128, width: float = 0.5) -> None:
+    """Prints what the sparse stem saves, building the one-hot input included."""
+    network = OneHotNet(N, 2, width).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    pixels, where = torch.rand(batch, 1, 2, SIZE, SIZE), torch.zeros(batch, 2)
+    indices = torch.randint(0, N, (batch, 1))
+
+    def dense() -> Tensor:
+        full = encode.one_hot(encode.normalise_looks(pixels), indices, N)
+        x = network.after_stem(functional.conv2d(full, network.stem.weight, stride=2, padding=1))
+        return network.head(network.last(network.blocks(x)).mean(dim=(2, 3)))
+
+    def sparse() -> Tensor:
+        return network(pixels, indices, where)
+
+    def step(forward: Callable[[], Tensor]) -> None:
+        network.train()
+        network.zero_grad()
+        forward().square().mean().backward()
+
+    def infer(forward: Callable[[], Tensor]) -> None:
+        network.eval()
+        with torch.no_grad():
+            forward()
+
+    print(f"\n{'width 0.5, batch 128':28}{'dense':>10}{'sparse':>10}{'ratio':>8}")
+    for name, run in (("forward", infer), ("training step", step)):
+        slow, fast = (best_ms(lambda: run(form), 5) for form in (dense, sparse))  # noqa: B023
+        print(f"{name:28}{slow:8.0f}ms{fast:8.0f}ms{slow / fast:7.1f}x")
+
+
+def feeding(store: PatchStore, batch: int = 64, steps: int = 12) -> None:
+    """Prints what reading costs a training step."""
+    print(f"\n{'training step, batch 64':28}{'batch there':>12}{'read':>10}{'ratio':>8}")
+    truth = store.column("truth").astype(np.float64)
+    rows = np.arange(len(store))
+    for name, looks in (("one look", feed.random_start(N)), ("whole stacks", feed.whole_stack(N))):
+        supply = Feed(Source((store,)), rows, truth, 2, looks, batch)
+        network = OneHotNet(N, 2, 0.5).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+        def step(one: feed.Batch) -> None:
+            scores = network(one.pixels, one.indices, one.where)  # noqa: B023
+            network.zero_grad()  # noqa: B023
+            value = loss.divergence(scores, loss.soft_labels(one.target, N)).mean()
+            value.backward()
+
+        there = supply.batch(0)
+
+        def run(batches: Iterable[feed.Batch]) -> None:
+            for one in batches:
+                step(one)
+
+        alone = best_ms(lambda: run([there] * steps), 2)  # noqa: B023
+        fed = best_ms(lambda: run(supply.stream(0, steps)), 2)  # noqa: B023
+        print(f"{name:28}{alone / steps:10.0f}ms{fed / steps:8.0f}ms{fed / alone:7.2f}x")
+
+
+def main() -> None:
+    """Prints all tables."""
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        store = build(Path(folder) / "store", 128, np.random.default_rng(0))
+        if "stem" not in sys.argv:
+            latency(Path(folder), store)
+        sparse_stem()
+        feeding(store)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""`dioptre export`: a trained network as one ONNX file."""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write the network of a finished training as an ONNX file that explains itself.
+
+    What was written is run and compared with torch before it gets its name.
+    """
+
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Folder that `dioptre train` wrote."""
+
+    model: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL.onnx")]
+    """The file."""
+
+    half: bool = False
+    """Store weights in half precision: half the file, the same speed."""
+
+    int8: bool = False
+    """Compute in 8-bit integers, calibrated on the patches of --data; prints what accuracy that costs."""
+
+    data: Annotated[Path | None, tyro.conf.arg(metavar="DATA")] = None
+    """Patch store to calibrate integers on (its split train) and to measure them (its split validation)."""
+
+    json: bool = False
+    """Print what was found as JSON."""
+
+
+def run_export(config: Export) -> int:
+    """Writes an ONNX file."""
+    from dioptre.cli.train import need_torch  # noqa: PLC0415
+
+    need_torch()
+    from dioptre.dataset.store import open_patches  # noqa: PLC0415
+    from dioptre.train.export import export, export_int8  # noqa: PLC0415
+
+    if config.int8:
+        if config.data is None:
+            raise ValueError("--int8 measures its ranges on patches: give a store with --data")
+        found = export_int8(config.run, config.model, open_patches(config.data))
+    else:
+        found = export(config.run, config.model, config.half)
+    if config.json:
+        sys.stdout.write(json.dumps({**asdict(found), "path": str(found.path)}) + "\n")
+        return 0
+    sys.stdout.write(
+        f"wrote {found.path}: {found.bytes / 1e6:.2f} MB; probabilities differ from torch's by at most "
+        f"{found.difference:.2g}\n"
+    )
+    if found.mae is not None and found.torch_mae is not None:
+        sys.stdout.write(
+            f"mean error on validation patches: {found.mae:.3f} indices in integers, "
+            f"{found.torch_mae:.3f} before\n"
+        )
+    return 0

@@ -1,0 +1,138 @@
+"""Tables out of predictions, and out of nothing else.
+
+A row is a method with a number of looks; its metrics are over all its predictions. Beside them stand, where
+there are any, the numbers that the paper prints, marked as the paper's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dioptre.evaluate import paper
+from dioptre.evaluate.metrics import COLUMNS, PROBLEM_ORDER, Metrics, measure
+from dioptre.evaluate.predict import ORACLE
+from dioptre.methods import METHODS
+from dioptre.methods.base import Problem
+
+TITLES = {
+    Problem.STACK_GREEN: "the whole stack, green",
+    Problem.STACK_DUAL_PIXEL: "the whole stack, left and right",
+    Problem.SINGLE_DUAL_PIXEL: "from one look, left and right",
+    Problem.SINGLE_GREEN: "from one look, green",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table.
+
+    Attributes:
+        method: Key of the method, or `oracle`.
+        title: Its title.
+        problem: The problem it solves.
+        steps: How many looks it had; 0 for the whole stack.
+        ours: Its metrics on these predictions.
+        paper: What the paper prints for it, on the paper's data; None if nothing.
+    """
+
+    method: str
+    title: str
+    problem: Problem
+    steps: int
+    ours: Metrics
+    paper: Metrics | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the row as plain JSON."""
+        return {
+            "method": self.method,
+            "title": self.title,
+            "problem": str(self.problem),
+            "steps": self.steps,
+            "metrics": asdict(self.ours),
+            "paper": None if self.paper is None else asdict(self.paper),
+        }
+
+
+def lines(predictions: pa.Table) -> list[Line]:
+    """Returns a row for each method, problem and number of looks, the worst RMSE of a problem first.
+
+    The oracle, the floor that the lens's unknown error sets, is a row of every problem.
+    """
+    found = []
+    for key in _groups(predictions):
+        method, problem, steps = key
+        mine = predictions.filter(
+            pc.and_(
+                pc.equal(predictions["method"], method),
+                pc.and_(pc.equal(predictions["problem"], problem), pc.equal(predictions["steps"], steps)),
+            )
+        )
+        ours = measure(mine["predicted"].to_numpy(), mine["truth"].to_numpy())
+        found.append(Line(method, _title(method), Problem(problem), steps, ours, _paper(method, steps)))
+    floors = [line for line in found if line.method == ORACLE]
+    answers = [line for line in found if line.method != ORACLE]
+    return sorted(
+        [*answers, *_everywhere(floors, {line.problem for line in answers})],
+        key=lambda line: (PROBLEM_ORDER.index(line.problem), -line.ours.rmse),
+    )
+
+
+def _groups(predictions: pa.Table) -> list[tuple[str, str, int]]:
+    kinds = predictions.select(["method", "problem", "steps"]).group_by(["method", "problem", "steps"])
+    return [(row["method"], row["problem"], row["steps"]) for row in kinds.aggregate([]).to_pylist()]
+
+
+def _everywhere(floors: Sequence[Line], problems: Iterable[Problem]) -> list[Line]:
+    return [
+        Line(line.method, line.title, problem, line.steps, line.ours, None)
+        for line in floors
+        for problem in problems
+    ]
+
+
+def _title(method: str) -> str:
+    if method == ORACLE:
+        return "Oracle: all but the lens's error"
+    row = METHODS.get(method)
+    return method if row is None else row.title
+
+
+def _paper(method: str, steps: int) -> Metrics | None:
+    if steps > 1:
+        return paper.MULTI_STEP.get((method, steps))
+    return paper.BIG_TABLE.get(method)
+
+
+def to_markdown(rows: Sequence[Line], heading: str, note: str) -> str:
+    """Returns the tables of all problems as Markdown."""
+    parts = [f"# {heading}\n\n{note}\n"]
+    for problem in PROBLEM_ORDER:
+        mine = [row for row in rows if row.problem is problem]
+        if mine:
+            parts.append(f"\n## {problem}: {TITLES[problem]}\n\n{_markdown(mine)}")
+    return "".join(parts)
+
+
+def _markdown(rows: Sequence[Line]) -> str:
+    head = ["Algorithm", "Key", "Looks", *COLUMNS, "the paper's MAE", "the paper's RMSE"]
+    text = [f"| {' | '.join(head)} |", f"| --- | --- |{' ---: |' * (len(head) - 2)}"]
+    for row in rows:
+        theirs = ["", ""] if row.paper is None else [f"{row.paper.mae:.3f}", f"{row.paper.rmse:.3f}"]
+        cells = [
+            row.title,
+            f"`{row.method}`",
+            "all" if row.steps == 0 else str(row.steps),
+            *(f"{value:.3f}" for value in row.ours.numbers),
+            *theirs,
+        ]
+        text.append(f"| {' | '.join(cells)} |")
+    return "\n".join(text) + "\n"
+
+
+def to_json(rows: Sequence[Line], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns every number that the tables show, as plain JSON."""
+    return {"about": dict(about), "rows": [row.to_json() for row in rows]}

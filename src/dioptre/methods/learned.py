@@ -1,0 +1,203 @@
+"""Learned methods: networks in ONNX files that explain themselves, run by ONNX Runtime.
+
+A file has the inputs `pixels` (batch, slice, view, row, col), `indices` (batch, slice) and, if it wants to
+know, `where` (batch, 2), all as a FocalStack has them, and the output `scores` (batch, n). Everything a
+network wants done to its input is inside the file. What it is for stands in its metadata under the key
+"dioptre", as JSON; `Card` says what.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from jaxtyping import Float32
+
+from dioptre.methods.base import Scores
+from dioptre.methods.measure import workers
+from dioptre.stack import FocalStack
+
+METADATA = "dioptre"
+LAYOUT = 1  # of the metadata
+BATCH = 32  # looks at a time: enough to keep all cores busy
+CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
+
+ANY = 0
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a network in a file is for.
+
+    Attributes:
+        problem: The paper's problem it was trained for.
+        network: Its kind.
+        looks: How many slices it is shown; 0 for any number.
+        views: 1 green, 2 left and right.
+        size: Rows and columns of a patch.
+        dioptres: Its ladder.
+        pixels: What a pixel is, in words.
+        recipe: How it was trained.
+        data: Hashes of the stores it was trained on.
+        validation: What its last validation found.
+        version: Of dioptre, when it was exported.
+        layout: Of this card.
+    """
+
+    problem: str
+    network: str
+    looks: int
+    views: int
+    size: int
+    dioptres: tuple[float | None, ...]
+    pixels: str
+    recipe: Mapping[str, Any]
+    data: tuple[str, ...]
+    validation: Mapping[str, float]
+    version: str
+    layout: int = LAYOUT
+
+    def to_json(self) -> str:
+        """Returns the card as it stands in the file."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Card":
+        """Returns the card that `to_json` wrote."""
+        entries = json.loads(text)
+        if entries.get("layout") != LAYOUT:
+            raise ValueError(
+                f"its card has layout {entries.get('layout')}, but this version of dioptre reads {LAYOUT}"
+            )
+        return cls(**{**entries, "dioptres": tuple(entries["dioptres"]), "data": tuple(entries["data"])})
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A network in a file.
+
+    Attributes:
+        path: The file; read when the first stack comes.
+    """
+
+    path: Path
+
+    @property
+    def card(self) -> Card:
+        """What the network is for."""
+        return _load(self.path)[1]
+
+    def scores(self, stack: FocalStack) -> Scores:
+        """Returns the logarithm of each position's probability.
+
+        A patch larger than the network's is seen in tiles, whose logarithms are averaged.
+
+        Raises:
+            ValueError: If the stack is not what the network was trained for.
+        """
+        session, card = _load(self.path)
+        stack = _fit(stack, card, self.path.stem)
+        wanted = {one.name for one in session.get_inputs()}
+        tiles = _tiles(stack.shape, card.size)
+        total = np.zeros((stack.batch, len(card.dioptres)), np.float64)
+        step = max(1, BATCH // stack.pixels.shape[1])
+        for begin in range(0, stack.batch, step):
+            some = slice(begin, begin + step)
+            for row, col in tiles:
+                inputs = {
+                    "pixels": _window(stack.pixels[some], row, col, card.size),
+                    "indices": np.ascontiguousarray(stack.indices[some], dtype=np.int64),
+                    "where": _places(stack, some),
+                }
+                (answer,) = session.run(None, {name: inputs[name] for name in wanted})
+                total[some] += log_softmax(answer)
+        return (total / len(tiles)).astype(np.float64)
+
+
+@cache
+def _load(path: Path) -> tuple[onnxruntime.InferenceSession, Card]:
+    """Returns the session of a file, and its card; once for each file."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = workers()
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime raises what it likes
+        raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+    text = session.get_modelmeta().custom_metadata_map.get(METADATA)
+    if text is None:
+        raise ValueError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
+    try:
+        return session, Card.from_json(text)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} cannot be used: {error}") from None
+
+
+def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:
+    """Returns the stack with the views that a network wants, or says why it cannot be had."""
+    n, slices = len(card.dioptres), stack.pixels.shape[1]
+    if card.views == 2 and stack.views == 1:
+        raise ValueError(f"{name} needs the left and the right view, but the stack has only green")
+    if len(stack.grid) != n:
+        raise ValueError(
+            f"{name} knows a ladder of {n} positions, but the stack's has {len(stack.grid)}: a learned "
+            "method works on the ladder that it was trained on"
+        )
+    ladder = np.array([math.nan if value is None else value for value in card.dioptres])
+    if stack.grid.known and not np.isnan(ladder).any():
+        away = float(np.abs(stack.grid.dioptres - ladder).max())
+        if away > CLOSE:
+            raise ValueError(
+                f"{name} was trained on another ladder: {away:.3g} dioptres lie between its positions and "
+                "the stack's"
+            )
+    if card.looks not in (ANY, slices):
+        raise ValueError(f"{name} takes {card.looks} of the {n} slices, but the stack has {slices}")
+    if card.looks == n:
+        stack = _in_order(stack, name)
+    if min(stack.shape) < card.size:
+        raise ValueError(f"{name} needs patches of {card.size} pixels or more, not {stack.shape}")
+    return stack.green() if card.views == 1 else stack
+
+
+def _in_order(stack: FocalStack, name: str) -> FocalStack:
+    if (np.sort(stack.indices, axis=1) != np.arange(len(stack.grid))).any():
+        raise ValueError(f"{name} needs every slice of the stack once")
+    order = np.argsort(stack.indices, axis=1)
+    if (order == np.arange(len(stack.grid))).all():
+        return stack
+    scenes = np.arange(stack.batch)[:, None]
+    return replace(stack, pixels=stack.pixels[scenes, order], indices=np.sort(stack.indices, axis=1))
+
+
+def _tiles(shape: tuple[int, int], size: int) -> list[tuple[int, int]]:
+    """Returns the corners of as many tiles as fit beside one another, in the middle of a patch."""
+    starts = [
+        [(length - length // size * size) // 2 + size * at for at in range(length // size)]
+        for length in shape
+    ]
+    return [(row, col) for row in starts[0] for col in starts[1]]
+
+
+def _window(
+    pixels: Float32[np.ndarray, "batch slice view row col"], row: int, col: int, size: int
+) -> Float32[np.ndarray, "batch slice view size size"]:
+    window = np.ascontiguousarray(pixels[..., row : row + size, col : col + size])
+    return np.nan_to_num(window, nan=0.0, posinf=1.0, neginf=0.0) if not np.isfinite(window).all() else window
+
+
+def _places(stack: FocalStack, some: slice) -> Float32[np.ndarray, "batch 2"]:
+    """Returns where the patches lie; a patch of unknown place is taken for one in the middle."""
+    if stack.where is None:
+        return np.zeros((len(stack.indices[some]), 2), np.float32)
+    return stack.where[some].astype(np.float32)
+
+
+def log_softmax(scores: Float32[np.ndarray, "batch n"]) -> Scores:
+    """Returns the logarithms of the probabilities that scores stand for."""
+    shifted = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))

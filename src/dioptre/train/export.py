@@ -1,0 +1,279 @@
+"""A trained network as one ONNX file that explains itself.
+
+The exporter runs what it wrote and compares it with torch before the file gets its name. Weights may be
+stored in half precision, which halves the file: they are widened when it is loaded, and computed with in
+single precision. Or the whole network is computed in 8-bit integers, with ranges measured on real looks.
+"""
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from jaxtyping import Float64, Int
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization.shape_inference import quant_pre_process
+from torch import Tensor, nn
+
+from dioptre import __version__
+from dioptre.dataset.store import PatchStore, StoreFormat
+from dioptre.methods.learned import ANY, METADATA, Card, Learned, log_softmax
+from dioptre.optics import FocusGrid
+from dioptre.stack import FocalStack
+from dioptre.train.fit import load_network, read_run, recipe_of
+
+OPSET = 18
+INPUTS = ("pixels", "indices", "where")
+PIXELS = "(code - black) / (white - black) of each view, linear, 0 to 1; green is the mean of left and right"
+SMALL = 256  # weights with fewer numbers stay as they are: nothing is won with them
+CALIBRATION_STACKS = 128
+TOLERANCES = {"float32": 1e-4, "float16": 0.02}  # how far a probability may be from torch's
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export found.
+
+    Attributes:
+        path: The file.
+        bytes: Its size.
+        difference: Largest difference of a probability from torch's, on random looks.
+        mae: Mean absolute error of the file on validation patches, in indices; None if there were none.
+        torch_mae: The same of torch's network.
+    """
+
+    path: Path
+    bytes: int
+    difference: float
+    mae: float | None = None
+    torch_mae: float | None = None
+
+
+def card_of(run: Path) -> Card:
+    """Returns what a finished run's network is for."""
+    entries = read_run(run)
+    recipe = recipe_of(entries)
+    form = StoreFormat.from_json(entries["format"])
+    looks = 1 + len(entries["after"])
+    if recipe.network == "looks":
+        looks = ANY
+    elif recipe.whole:
+        looks = len(form.grid)
+    return Card(
+        problem=str(recipe.problem),
+        network=recipe.network,
+        looks=looks,
+        views=recipe.views,
+        size=form.size,
+        dioptres=tuple(entries["format"]["dioptres"]),
+        pixels=PIXELS,
+        recipe=entries["recipe"],
+        data=tuple(entries["data"]),
+        validation=entries["validation"],
+        version=__version__,
+    )
+
+
+def export(run: Path, path: Path, half: bool = False) -> Exported:
+    """Writes the network of a finished run and returns how far it is from torch's.
+
+    Args:
+        run: The run's folder.
+        path: The ONNX file.
+        half: Whether weights are stored in half precision.
+
+    Raises:
+        ValueError: If the file does not answer as torch does; it then does not get its name.
+    """
+    network, card = load_network(run), card_of(run)
+    model = to_onnx(network, card)
+    if half:
+        store_half(model)
+    onnx.checker.check_model(model, full_check=True)
+    tolerance = TOLERANCES["float16" if half else "float32"]
+    with _unnamed(path) as partial:
+        onnx.save(model, partial)
+        learned = Learned(partial)
+        difference = max(compare(learned, network, example(card, *one)) for one in ((1, 1), (5, 2)))
+        if difference > tolerance:
+            raise ValueError(
+                f"{path} was not written: its probabilities differ from torch's by {difference:.2g}, "
+                f"more than {tolerance:g}"
+            )
+    return Exported(path, path.stat().st_size, difference)
+
+
+def to_onnx(network: nn.Module, card: Card) -> onnx.ModelProto:
+    """Returns a network as an ONNX model, with its card inside."""
+    looks = example(card, 2, seed=0)
+    axes: dict[str, dict[int, str]] = {name: {0: "batch"} for name in (*INPUTS, "scores")}
+    if card.looks == ANY:
+        for name in ("pixels", "indices"):
+            axes[name][1] = "slice"
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tracing is deprecated, and says so of every shape it meets
+        file = Path(folder) / "network.onnx"
+        torch.onnx.export(
+            network.eval(),
+            tuple(_tensors(looks)),
+            str(file),
+            input_names=list(INPUTS),
+            output_names=["scores"],
+            dynamic_axes=axes,
+            opset_version=OPSET,
+            dynamo=False,
+        )
+        model = onnx.load(file)
+    helper.set_model_props(model, {METADATA: card.to_json()})
+    return model
+
+
+def example(card: Card, batch: int, seed: int) -> FocalStack:
+    """Returns random looks of the kind that a network sees."""
+    rng = np.random.default_rng(seed)
+    n = len(card.dioptres)
+    slices = card.looks if card.looks != ANY else 3
+    indices = np.sort(rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)[:, :slices], axis=1)
+    pixels = rng.uniform(0.05, 0.4, (batch, slices, card.views, card.size, card.size)).astype(np.float32)
+    return FocalStack(pixels, indices, FocusGrid.unknown(n), rng.uniform(-1, 1, (batch, 2)))
+
+
+def store_half(model: onnx.ModelProto) -> None:
+    """Stores a model's large weights in half precision, to be widened when it is loaded."""
+    graph = model.graph
+    casts = []
+    for weight in graph.initializer:
+        if weight.data_type != TensorProto.FLOAT or np.prod(weight.dims) < SMALL:
+            continue
+        values = numpy_helper.to_array(weight)
+        if np.abs(values).max() > np.finfo(np.float16).max:
+            continue
+        name, stored = weight.name, f"{weight.name}.half"
+        weight.CopyFrom(numpy_helper.from_array(values.astype(np.float16), stored))
+        casts.append(helper.make_node("Cast", [stored], [name], to=TensorProto.FLOAT))
+    nodes = [*casts, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
+@contextmanager
+def _unnamed(path: Path) -> Iterator[Path]:
+    """Yields a file to write, which gets its name if nothing goes wrong."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.stem}.partial{path.suffix}")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def compare(learned: Learned, network: nn.Module, stack: FocalStack) -> float:
+    """Returns the largest difference of a probability in a file from torch's."""
+    return float(np.abs(np.exp(learned.scores(stack)) - np.exp(torch_scores(network, stack))).max())
+
+
+@torch.no_grad()
+def torch_scores(network: nn.Module, stack: FocalStack) -> Float64[np.ndarray, "batch n"]:
+    """Returns the logarithms of the probabilities that torch gives."""
+    return log_softmax(network(*_tensors(stack)).numpy())
+
+
+def _tensors(stack: FocalStack) -> tuple[Tensor, Tensor, Tensor]:
+    where = np.zeros((stack.batch, 2)) if stack.where is None else stack.where
+    return (
+        torch.from_numpy(np.ascontiguousarray(stack.pixels)),
+        torch.from_numpy(stack.indices.astype(np.int64)),
+        torch.from_numpy(where.astype(np.float32)),
+    )
+
+
+# Integers
+
+
+def export_int8(run: Path, path: Path, store: PatchStore, patches: int = CALIBRATION_STACKS) -> Exported:
+    """Writes a network that computes in 8-bit integers, and returns what that costs.
+
+    Args:
+        run: The run's folder.
+        path: The ONNX file.
+        store: Patches to measure the ranges on (of the split train) and the loss of accuracy (of the
+            split validation).
+        patches: How many of each.
+    """
+    network, card = load_network(run), card_of(run)
+    with _unnamed(path) as partial:
+        quantise(network, card, partial, store, patches)
+        learned, errors = Learned(partial), []
+        for stack, truth in _looks_of(store, card, "validation", patches):
+            found = (learned.scores(stack).argmax(axis=1), torch_scores(network, stack).argmax(axis=1))
+            errors.append([np.abs(one - truth).mean() for one in found])
+        difference = compare(learned, network, example(card, 4, seed=3))
+    mae, torch_mae = (float(value) for value in np.mean(errors, axis=0))
+    return Exported(path, path.stat().st_size, difference, mae, torch_mae)
+
+
+def quantise(network: nn.Module, card: Card, path: Path, store: PatchStore, patches: int) -> None:
+    """Writes a network in 8-bit integers, its ranges measured on patches of the split train."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain, ready = Path(folder) / "plain.onnx", Path(folder) / "ready.onnx"
+        onnx.save(to_onnx(network, card), plain)
+        quant_pre_process(plain, ready)
+        quantize_static(
+            ready,
+            path,
+            _Calibration(_looks_of(store, card, "train", patches), _input_names(ready)),
+            quant_format=QuantFormat.QDQ,
+            activation_type=QuantType.QUInt8,
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+        )
+    model = onnx.load(path)
+    helper.set_model_props(model, {METADATA: card.to_json()})
+    onnx.save(model, path)
+
+
+def _looks_of(
+    store: PatchStore, card: Card, split: str, patches: int, batch: int = 8
+) -> Iterator[tuple[FocalStack, Int[np.ndarray, " batch"]]]:
+    """Yields looks of some patches of a split at random positions, and the patches' truth."""
+    rows = np.flatnonzero(store.column("split") == split)
+    if rows.size == 0:
+        raise ValueError(f"{store.path} has no patches of the split {split}")
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.permutation(rows)[:patches])
+    truth = store.column("truth")
+    n = len(card.dioptres)
+    looks = card.looks or 3
+    for begin in range(0, len(rows), batch):
+        some = rows[begin : begin + batch]
+        indices = np.sort(rng.permuted(np.tile(np.arange(n), (len(some), 1)), axis=1)[:, :looks], axis=1)
+        stack = store.stack(some, indices)
+        yield (stack.green() if card.views == 1 else stack), truth[some]
+
+
+class _Calibration(CalibrationDataReader):  # type: ignore[misc]
+    """Looks as ONNX Runtime's quantiser asks for them."""
+
+    def __init__(
+        self, looks: Iterator[tuple[FocalStack, Int[np.ndarray, " batch"]]], wanted: frozenset[str]
+    ) -> None:
+        self.looks, self.wanted = looks, wanted
+
+    def get_next(self) -> dict[str, np.ndarray] | None:
+        """Returns the next input, or None after the last."""
+        stack, _ = next(self.looks, (None, None))
+        if stack is None:
+            return None
+        given = zip(INPUTS, _tensors(stack), strict=True)
+        return {name: one.numpy() for name, one in given if name in self.wanted}
+
+
+def _input_names(path: Path) -> frozenset[str]:
+    return frozenset(one.name for one in onnx.load(path).graph.input)

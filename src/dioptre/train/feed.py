@@ -1,0 +1,218 @@
+"""Batches out of patch stores, read in the background while the last one is being learned.
+
+Batch number b of a seed is always the same, whoever asks and whenever: everything random in it is drawn from
+(seed, b). So a run that was stopped goes on as if it had not been, and the processes of a run on several
+machines each take their part of the same batch.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int, Shaped
+from torch import Tensor
+
+from dioptre.dataset.store import PatchStore
+
+AHEAD = 3  # batches read in advance
+
+# Draws which positions are seen of each patch. It may answer for only the first few of them.
+Looks = Callable[[np.random.Generator, Int[np.ndarray, " batch"]], Int[np.ndarray, "fewer slice"]]
+Flips = Literal["none", "rows", "both"]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some patches to learn from.
+
+    Attributes:
+        pixels: What was seen.
+        indices: Where the lens was.
+        where: The patches' centres in the frame.
+        target: The true position, in indices.
+    """
+
+    pixels: Float[Tensor, "batch slice view row col"]
+    indices: Int[Tensor, "batch slice"]
+    where: Float[Tensor, "batch 2"]
+    target: Float[Tensor, " batch"]
+
+    def to(self, device: torch.device) -> "Batch":
+        """Returns the batch on a device."""
+        return Batch(*(one.to(device) for one in (self.pixels, self.indices, self.where, self.target)))
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The patches of several stores of one ladder and size, counted through."""
+
+    stores: tuple[PatchStore, ...]
+
+    def __post_init__(self) -> None:
+        first = self.stores[0].format
+        for store in self.stores[1:]:
+            if store.format.size != first.size or store.format.views != first.views:
+                raise ValueError(
+                    f"{store.path} has {store.format.views} views of {store.format.size} pixels, "
+                    f"but {self.stores[0].path} has {first.views} of {first.size}"
+                )
+            if not np.array_equal(store.format.grid.dioptres, first.grid.dioptres, equal_nan=True):
+                raise ValueError(f"{store.path} has another ladder than {self.stores[0].path}")
+
+    @property
+    def positions(self) -> int:
+        """Positions of the ladder."""
+        return len(self.stores[0].format.grid)
+
+    def column(self, name: str) -> Shaped[np.ndarray, " n"]:
+        """Returns a column of all tables, one after the other."""
+        return np.concatenate([store.column(name) for store in self.stores])
+
+    def has_column(self, name: str) -> bool:
+        """Returns whether every table has it."""
+        return all(name in store.table.column_names for store in self.stores)
+
+    def read(
+        self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch slice"], views: int
+    ) -> tuple[Float32[np.ndarray, "batch slice view row col"], Float32[np.ndarray, "batch 2"]]:
+        """Returns some slices of some patches, and where these lie in their frames."""
+        size = self.stores[0].format.size
+        pixels = np.empty((*indices.shape, views, size, size), np.float32)
+        where = np.empty((len(rows), 2), np.float32)
+        begin = 0
+        for store in self.stores:
+            mine = np.flatnonzero((rows >= begin) & (rows < begin + len(store)))
+            if mine.size:
+                stack = store.stack(rows[mine] - begin, indices[mine])
+                pixels[mine] = (stack.green() if views == 1 else stack).pixels
+                where[mine] = stack.where
+            begin += len(store)
+        return pixels, where
+
+
+@dataclass(frozen=True, eq=False)
+class Feed:
+    """An endless supply of batches, the same for the same seed.
+
+    Attributes:
+        source: Where the patches are.
+        rows: Which of them to draw from.
+        target: The true position of every patch of the source, in indices.
+        views: 1 green, 2 left and right.
+        looks: Which positions are seen.
+        size: Patches in a batch, of all processes together.
+        seed: Of everything random.
+        flips: Whether patches are turned upside down, or also mirrored (two views then change places).
+        part: Which part of each batch is this process's, and of how many.
+    """
+
+    source: Source
+    rows: Int[np.ndarray, " n"]
+    target: Float[np.ndarray, " all"]
+    views: int
+    looks: Looks
+    size: int
+    seed: int = 0
+    flips: Flips = "none"
+    part: tuple[int, int] = (0, 1)
+
+    def batch(self, number: int) -> Batch:
+        """Returns one batch, or this process's part of it."""
+        rng = np.random.default_rng([self.seed, number])
+        rows = rng.choice(self.rows, self.size, replace=self.size > len(self.rows))
+        indices = self.looks(rng, rows)
+        indices = indices[: len(indices) // self.part[1] * self.part[1]]  # all parts are of one size
+        turned = rng.random((len(indices), 2)) < 0.5
+        mine = slice(self.part[0], len(indices), self.part[1])
+        rows, indices, turned = rows[: len(indices)][mine], indices[mine], turned[mine]
+        pixels, where = self.source.read(rows, indices, self.views)
+        if self.flips != "none":
+            turn(pixels, where, turned[:, 0], turned[:, 1] & (self.flips == "both"))
+        return Batch(
+            torch.from_numpy(pixels),
+            torch.from_numpy(np.ascontiguousarray(indices, dtype=np.int64)),
+            torch.from_numpy(where),
+            torch.from_numpy(self.target[rows].astype(np.float32)),
+        )
+
+    def stream(self, first: int, last: int) -> Iterator[Batch]:
+        """Yields batches first .. last - 1, reading ahead in the background."""
+        with ThreadPoolExecutor(1, thread_name_prefix="feed") as pool:
+            waiting: deque[Future[Batch]] = deque()
+            try:
+                for number in range(first, last):
+                    waiting.append(pool.submit(self.batch, number))
+                    if len(waiting) > AHEAD:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+
+def turn(
+    pixels: Float32[np.ndarray, "batch slice view row col"],
+    where: Float32[np.ndarray, "batch 2"],
+    down: Shaped[np.ndarray, " batch"],
+    mirrored: Shaped[np.ndarray, " batch"],
+) -> None:
+    """Turns some patches upside down and mirrors some, in place.
+
+    Seen in a mirror, the left half of the lens is the right one: the views change places.
+    """
+    for at in np.flatnonzero(down):
+        pixels[at] = pixels[at, :, :, ::-1].copy()
+        where[at, 1] *= -1
+    for at in np.flatnonzero(mirrored):
+        pixels[at] = pixels[at, :, ::-1, :, ::-1].copy()
+        where[at, 0] *= -1
+
+
+# Which positions are seen
+
+
+def whole_stack(positions: int) -> Looks:
+    """Returns looks at every position, in order."""
+    return lambda _rng, rows: np.tile(np.arange(positions), (len(rows), 1))
+
+
+def random_start(positions: int) -> Looks:
+    """Returns one look anywhere."""
+    return lambda rng, rows: rng.integers(0, positions, (len(rows), 1))
+
+
+def trail(trails: Int[np.ndarray, "all start step"]) -> Looks:
+    """Returns the looks of a search that began anywhere.
+
+    Args:
+        trails: The positions that were looked at, for each patch of the source and each start.
+    """
+
+    def looks(rng: np.random.Generator, rows: Int[np.ndarray, " batch"]) -> Int[np.ndarray, "batch step"]:
+        return trails[rows, rng.integers(0, trails.shape[1], len(rows))]
+
+    return looks
+
+
+def some_slices(positions: int, counts: Sequence[tuple[int, float]], most: int) -> Looks:
+    """Returns looks at different positions, a random number of them in each batch.
+
+    Args:
+        positions: Of the ladder.
+        counts: How many looks, and how often.
+        most: Looks in a batch at most, over all patches: with many looks there are fewer patches.
+    """
+    numbers = np.array([count for count, _ in counts])
+    odds = np.array([share for _, share in counts], dtype=np.float64)
+
+    def looks(rng: np.random.Generator, rows: Int[np.ndarray, " batch"]) -> Int[np.ndarray, "fewer slice"]:
+        count = int(rng.choice(numbers, p=odds / odds.sum()))
+        fewer = min(len(rows), max(2, most // count))
+        return rng.permuted(np.tile(np.arange(positions), (fewer, 1)), axis=1)[:, :count]
+
+    return looks

@@ -1,0 +1,559 @@
+"""The training loop: from patch stores to a run's folder.
+
+    writing.json    the recipe, the data's hashes: what is being trained; becomes manifest.json
+    checkpoint.pt   where the training is; written now and then, replaced as a whole
+    best.pt         the weights with the lowest validation loss so far
+    trails.npy      for later steps: where the networks before this one looked
+    events.*        TensorBoard's
+    manifest.json   written last: its presence means that the training is finished
+
+A run that was stopped goes on from its checkpoint to the same result: batches and dropout are drawn from
+(seed, step). Several processes, started by torchrun, share each batch and keep equal weights.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from dioptre import __version__
+from dioptre.dataset.manifest import MANIFEST, WRITING, begin_folder, read_manifest, write_json
+from dioptre.dataset.store import open_patches
+from dioptre.methods.base import Problem
+from dioptre.train import feed, loss
+from dioptre.train.feed import Batch, Feed, Looks, Source
+from dioptre.train.network import NETWORKS, share_stem, shared_batch_norms
+
+CHECKPOINT, BEST, TRAILS = "checkpoint.pt", "best.pt", "trails.npy"
+KIND, WHAT = "training", "a training's folder"
+
+# How many looks a network for any number of them practises with, and how often.
+LOOK_COUNTS = (
+    (1, 0.25),
+    (2, 0.2),
+    (3, 0.15),
+    (5, 0.1),
+    (8, 0.1),
+    (16, 0.05),
+    (49, 0.15),
+)
+VALIDATION_SEED = 77
+VALIDATION_BATCH = 64
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What decides a trained network, beside the data. The defaults are the paper's.
+
+    Attributes:
+        problem: The paper's problem: I* and D* see whole stacks, I1 and D1 one look; I green, D two views.
+        network: "one-hot", the paper's; "move", one look as planes; "looks", any number of looks.
+        width: Multiplier of the channels.
+        steps: How many batches.
+        batch: Patches in a batch.
+        learning_rate: Of Adam, at its highest.
+        beta1: Of Adam.
+        beta2: Of Adam.
+        schedule: "constant", or "cosine" for a short rise and a long fall to nothing.
+        decay: Weight decay (AdamW's, if not 0).
+        average: Decay of a running average of the weights, which is then the result; 0 for none.
+        distance: Of the soft labels: "squared" or "absolute".
+        coefficient: Of the soft labels: larger is sharper.
+        target: "label", or "optics" for where the simulated lens really was sharp, which only a simulated
+            store knows: the lens's unknown error is then a spread of the answer and not a noise of the label.
+        flips: Patches turned upside down ("rows") or also mirrored ("both").
+        shared_stem: Whether all positions of a one-hot network begin with the same stem.
+        frozen_norms: Whether batch normalisation keeps the statistics of the network it starts from.
+        seed: Of everything random.
+    """
+
+    problem: Problem = Problem.SINGLE_DUAL_PIXEL
+    network: Literal["one-hot", "move", "looks"] = "one-hot"
+    width: float = 4.0
+    steps: int = 20_000
+    batch: int = 128
+    learning_rate: float = 1e-3
+    beta1: float = 0.5
+    beta2: float = 0.999
+    schedule: Literal["constant", "cosine"] = "constant"
+    decay: float = 0.0
+    average: float = 0.0
+    distance: loss.Distance = "squared"
+    coefficient: float = 1.0
+    target: Literal["label", "optics"] = "label"
+    flips: feed.Flips = "none"
+    shared_stem: bool = False
+    frozen_norms: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.network == "move" and self.whole:
+            raise ValueError("a move network sees one look: --problem I1 or D1, not a whole stack")
+        if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
+            raise ValueError("steps, batch, width and learning rate are positive")
+
+    @property
+    def views(self) -> int:
+        """1 green, 2 left and right."""
+        return 2 if self.problem in (Problem.STACK_DUAL_PIXEL, Problem.SINGLE_DUAL_PIXEL) else 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether the whole stack is seen."""
+        return self.problem in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL)
+
+
+@dataclass(frozen=True)
+class Practice:
+    """How a training is run; none of it decides what is learned, except when it ends early.
+
+    Attributes:
+        device: "cpu", "cuda" or "mps".
+        precision: "float32", or "bfloat16" for mixed precision.
+        validate_every: Steps between validations.
+        validate_patches: How many patches each looks at.
+        patience: Validations without a lower loss after which the training ends; 0 for never.
+    """
+
+    device: str = "cpu"
+    precision: Literal["float32", "bfloat16"] = "float32"
+    validate_every: int = 500
+    validate_patches: int = 1024
+    patience: int = 0
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a validation found: loss above its floor, and mean absolute error in indices."""
+
+    step: int
+    loss: float
+    mae: float
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where a training is, for whoever watches."""
+
+    step: int
+    steps: int
+    loss: float
+    validation: Validation | None
+
+
+Watch = Callable[[Moment], None]
+
+
+def train(
+    data: Sequence[Path],
+    out: Path,
+    recipe: Recipe,
+    practice: Practice,
+    start_from: Path | None = None,
+    after: Sequence[Path] = (),
+    watch: Watch | None = None,
+) -> Validation:
+    """Trains a network into a folder and returns its last validation.
+
+    Args:
+        data: Patch stores with the splits train and validation.
+        out: The run's folder.
+        recipe: What to train.
+        practice: How to run it.
+        start_from: A finished run to begin with; weights whose name and shape agree are taken.
+        after: Finished runs of the steps before this one, the first look's first: this network then sees
+            the start and every position that they chose.
+        watch: Told now and then where the training is.
+    """
+    place = Place.find()
+    source = Source(tuple(open_patches(path) for path in data))
+    entries = _entries(recipe, source, start_from, after)
+    if place.first:
+        begin_folder(out, entries, WHAT)
+    network = _prepare(recipe, source, start_from)
+    looks = _looks(recipe, source, out, after, place)
+    with place:
+        trainer = _Trainer(network, recipe, practice, source, looks, out, place, watch)
+        last = trainer.run()
+    if place.first:
+        _finish(out, entries, last)
+    return last
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which of the run's processes this is."""
+
+    rank: int
+    world: int
+
+    @classmethod
+    def find(cls) -> "Place":
+        """Returns the place that torchrun has given this process, or that of the only one."""
+        return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes the files."""
+        return self.rank == 0
+
+    def __enter__(self) -> "Place":
+        if self.world > 1 and not distributed.is_initialized():
+            distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+
+
+# The folder
+
+
+def _entries(
+    recipe: Recipe, source: Source, start_from: Path | None, after: Sequence[Path]
+) -> dict[str, Any]:
+    """Returns what must be the same when a run is resumed."""
+    form = source.stores[0].format
+    return {
+        "kind": KIND,
+        "dioptre": __version__,
+        "recipe": asdict(recipe) | {"problem": str(recipe.problem)},
+        "data": [store.manifest["sha256"] for store in source.stores],
+        "format": form.to_json(),
+        "start_from": None if start_from is None else read_run(start_from)["recipe"],
+        "after": [read_run(one)["recipe"] for one in after],
+    }
+
+
+def _finish(out: Path, entries: dict[str, Any], best: Validation) -> None:
+    write_json(out / WRITING, {**entries, "validation": asdict(best)})
+    (out / WRITING).replace(out / MANIFEST)
+    (out / CHECKPOINT).unlink()
+
+
+def _save(path: Path, state: dict[str, Any]) -> None:
+    partial = path.with_suffix(".partial")
+    torch.save(state, partial)
+    partial.replace(path)
+
+
+def read_run(path: Path) -> dict[str, Any]:
+    """Returns what a finished run's manifest says."""
+    entries = read_manifest(path, WHAT)
+    if entries.get("kind") != KIND:
+        raise ValueError(f"{path} holds {entries.get('kind', 'something else')}, not a {KIND}")
+    return entries
+
+
+def recipe_of(entries: Mapping[str, Any]) -> Recipe:
+    """Returns the recipe in a manifest."""
+    return Recipe(**{**entries["recipe"], "problem": Problem(entries["recipe"]["problem"])})
+
+
+def load_network(path: Path) -> nn.Module:
+    """Returns the network of a finished run with its best weights, for inference."""
+    entries = read_run(path)
+    network = build(recipe_of(entries), len(entries["format"]["dioptres"]))
+    network.load_state_dict(torch.load(path / BEST, weights_only=True))
+    return network.eval()
+
+
+# What is trained
+
+
+def build(recipe: Recipe, positions: int) -> nn.Module:
+    """Returns an untrained network."""
+    return NETWORKS[recipe.network](positions, recipe.views, recipe.width)
+
+
+def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Module:
+    if source.stores[0].format.views < recipe.views:
+        raise ValueError(
+            f"{recipe.problem.value} needs two views, but {source.stores[0].path} has one: "
+            f"train {'I*' if recipe.whole else 'I1'} on it"
+        )
+    torch.manual_seed(recipe.seed)
+    network = build(recipe, source.positions)
+    if recipe.shared_stem:
+        share_stem(network)
+    if start_from is not None:
+        taken = _take_weights(network, load_network(start_from).state_dict())
+        if not taken:
+            raise ValueError(f"{start_from} has no weights of the names and shapes of this network's")
+    return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+
+def _take_weights(network: nn.Module, weights: dict[str, Tensor]) -> int:
+    """Copies weights whose name and shape agree; returns how many."""
+    own = network.state_dict()
+    fitting = {name: one for name, one in weights.items() if name in own and own[name].shape == one.shape}
+    network.load_state_dict(fitting, strict=False)
+    return len(fitting)
+
+
+def targets(source: Source, recipe: Recipe) -> Float[np.ndarray, " all"]:
+    """Returns the true position of every patch: its label, or where the simulated lens was sharp.
+
+    The mean error of the lens is left in: a network can know that.
+    """
+    if recipe.target == "label":
+        return source.column("truth").astype(np.float64)
+    if not (source.has_column("lens_error") and source.has_column("depth")):
+        raise ValueError("only a simulated store knows where its lens was sharp: train with --target label")
+    dioptres = source.stores[0].format.grid.dioptres
+    exact = np.interp(source.column("depth"), dioptres, np.arange(len(dioptres)))
+    error = source.column("lens_error")
+    return exact - (error - error.mean())
+
+
+def _looks(recipe: Recipe, source: Source, out: Path, after: Sequence[Path], place: Place) -> Looks:
+    positions = source.positions
+    if recipe.network == "looks":
+        most = recipe.batch
+        counts = [(min(count, positions), share) for count, share in LOOK_COUNTS]
+        return feed.some_slices(positions, counts, most)
+    if recipe.whole:
+        return feed.whole_stack(positions)
+    if not after:
+        return feed.random_start(positions)
+    if place.first and not (out / TRAILS).exists():
+        trails = follow(source, [load_network(one) for one in after], recipe.views)
+        partial = out / f"{TRAILS}.partial.npy"
+        np.save(partial, trails)
+        partial.replace(out / TRAILS)
+    if place.world > 1:
+        distributed.barrier()
+    return feed.trail(np.load(out / TRAILS))
+
+
+@torch.no_grad()
+def follow(
+    source: Source, networks: Sequence[nn.Module], views: int, batch: int = 16
+) -> Int[np.ndarray, "all start step"]:
+    """Returns where networks look, one after the other, from every start of every patch.
+
+    Each network sees all looks so far and its answer is the next look.
+    """
+    positions = source.positions
+    patches = sum(len(store) for store in source.stores)
+    trails = np.empty((patches, positions, len(networks) + 1), np.int16)
+    trails[:, :, 0] = np.arange(positions)
+    everything = np.arange(positions)
+    for begin in range(0, patches, batch):
+        rows = np.arange(begin, min(begin + batch, patches))
+        pixels, where = source.read(rows, np.tile(everything, (len(rows), 1)), views)
+        for step, network in enumerate(networks):
+            for at, row in enumerate(rows):
+                seen = trails[row, :, : step + 1].astype(np.int64)
+                scores = network(
+                    torch.from_numpy(pixels[at][seen]),
+                    torch.from_numpy(seen),
+                    torch.from_numpy(where[at]).expand(positions, 2),
+                )
+                trails[row, :, step + 1] = scores.argmax(dim=1).numpy()
+    return trails
+
+
+# The loop
+
+
+class _Trainer:
+    """One training in one process."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        recipe: Recipe,
+        practice: Practice,
+        source: Source,
+        looks: Looks,
+        out: Path,
+        place: Place,
+        watch: Watch | None,
+    ) -> None:
+        self.recipe, self.practice, self.out, self.place, self.watch = recipe, practice, out, place, watch
+        self.device = torch.device(practice.device)
+        if place.world > 1:
+            shared_batch_norms(network)
+        self.network = network.to(self.device)
+        self.positions = source.positions
+        self.average = (
+            AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(recipe.average), use_buffers=True)
+            if recipe.average
+            else None
+        )
+        self.optimiser = torch.optim.AdamW(
+            network.parameters(),
+            lr=recipe.learning_rate,
+            betas=(recipe.beta1, recipe.beta2),
+            weight_decay=recipe.decay,
+        )
+        target, split = targets(source, recipe), source.column("split")
+        self.feed = Feed(
+            source,
+            _rows(split, "train"),
+            target,
+            recipe.views,
+            looks,
+            recipe.batch,
+            recipe.seed,
+            recipe.flips,
+            (place.rank, place.world),
+        )
+        self.check = replace(
+            self.feed,
+            rows=_rows(split, "validation"),
+            target=source.column("truth").astype(np.float64),
+            size=VALIDATION_BATCH,
+            seed=VALIDATION_SEED,
+            flips="none",
+            part=(0, 1),
+        )
+        if recipe.batch % place.world:
+            raise ValueError(f"a batch of {recipe.batch} cannot be shared by {place.world} processes")
+
+    def run(self) -> Validation:
+        """Trains to the end and returns the last validation."""
+        step, best, worse = self._resume()
+        model = self._wrap()
+        log = self._log()
+        last = best
+        for batch in self.feed.stream(step, self.recipe.steps):
+            value = self._step(model, batch.to(self.device), step)
+            step += 1
+            due = step % self.practice.validate_every == 0 or step == self.recipe.steps
+            if due:
+                last = self.validate(step)
+                if best is None or last.loss < best.loss:
+                    best, worse = last, 0
+                    self._keep(BEST, self.result().state_dict())
+                else:
+                    worse += 1
+                self._keep(CHECKPOINT, self._state(step, best, worse))
+                log("validation/loss", last.loss, step)
+                log("validation/mae", last.mae, step)
+            if step % 20 == 0 or due:
+                log("train/loss", value, step)
+            if self.watch is not None:
+                self.watch(Moment(step, self.recipe.steps, value, last if due else None))
+            if self.practice.patience and worse >= self.practice.patience:
+                break
+        assert best is not None, "a training has at least one validation"
+        return best
+
+    def result(self) -> nn.Module:
+        """Returns the network to keep: the running average, if there is one."""
+        return self.network if self.average is None else self.average.module
+
+    def _step(self, model: nn.Module, batch: Batch, step: int) -> float:
+        rate = learning_rate(self.recipe, step)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        torch.manual_seed(self.recipe.seed * 1_000_003 + step * self.place.world + self.place.rank)
+        model.train()
+        if self.recipe.frozen_norms:
+            freeze_norms(model)
+        with self._precision():
+            scores = model(batch.pixels, batch.indices, batch.where)
+        value = loss.divergence(scores.float(), self._labels(batch.target)).mean()
+        self.optimiser.zero_grad(set_to_none=True)
+        value.backward()
+        self.optimiser.step()
+        if self.average is not None:
+            self.average.update_parameters(self.network)
+        return float(value.detach())
+
+    @torch.no_grad()
+    def validate(self, step: int) -> Validation:
+        """Returns how well the network to keep does on validation patches."""
+        network = self.result().eval()
+        losses, errors = [], []
+        batches = -(-self.practice.validate_patches // VALIDATION_BATCH)
+        for batch in self.check.stream(0, batches):
+            moved = batch.to(self.device)
+            scores = network(moved.pixels, moved.indices, moved.where).float()
+            losses.append(loss.divergence(scores, self._labels(moved.target)))
+            errors.append((scores.argmax(dim=1) - moved.target).abs())
+        return Validation(step, float(torch.cat(losses).mean()), float(torch.cat(errors).mean()))
+
+    def _labels(self, target: Float[Tensor, " batch"]) -> Float[Tensor, "batch n"]:
+        return loss.soft_labels(target, self.positions, self.recipe.distance, self.recipe.coefficient)
+
+    def _precision(self) -> AbstractContextManager[object]:
+        if self.practice.precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
+
+    def _wrap(self) -> nn.Module:
+        return self.network if self.place.world == 1 else DistributedDataParallel(self.network)
+
+    def _resume(self) -> tuple[int, Validation | None, int]:
+        """Returns the step to go on with, the best validation so far, and how many were worse since."""
+        if not (self.out / CHECKPOINT).exists():
+            return 0, None, 0
+        state = torch.load(self.out / CHECKPOINT, weights_only=True, map_location=self.device)
+        self.network.load_state_dict(state["network"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        if self.average is not None:
+            self.average.load_state_dict(state["average"])
+        return state["step"], Validation(**state["best"]), state["worse"]
+
+    def _state(self, step: int, best: Validation, worse: int) -> dict[str, Any]:
+        return {
+            "step": step,
+            "best": asdict(best),
+            "worse": worse,
+            "network": self.network.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "average": None if self.average is None else self.average.state_dict(),
+        }
+
+    def _keep(self, name: str, state: dict[str, Any]) -> None:
+        if self.place.first:
+            _save(self.out / name, state)
+
+    def _log(self) -> Callable[[str, float, int], None]:
+        if not self.place.first:
+            return lambda *_: None
+        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  # half a second
+
+        writer = SummaryWriter(str(self.out))
+        return writer.add_scalar
+
+
+def _rows(split: Any, name: str) -> Int[np.ndarray, " n"]:
+    rows = np.flatnonzero(split == name)
+    if rows.size == 0:
+        raise ValueError(
+            f"the data has no patches of the split {name}: training needs scenes to train on and others "
+            "to validate on"
+        )
+    return rows
+
+
+def learning_rate(recipe: Recipe, step: int) -> float:
+    """Returns Adam's learning rate at a step."""
+    if recipe.schedule == "constant":
+        return recipe.learning_rate
+    warm = max(1, recipe.steps // 50)
+    if step < warm:
+        return recipe.learning_rate * (step + 1) / warm
+    along = (step - warm) / max(1, recipe.steps - warm)
+    return recipe.learning_rate * 0.5 * (1 + float(np.cos(np.pi * along)))
+
+
+def freeze_norms(network: nn.Module) -> None:
+    """Lets batch normalisation use its running statistics, and keep them."""
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.eval()

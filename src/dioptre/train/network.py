@@ -1,0 +1,377 @@
+"""The networks: MobileNetV2 in the paper's form, and the forms that go past it.
+
+    OneHotNet   the paper's: a channel for each position and view, scores over the ladder
+    MoveNet     one look as planes, scores over moves
+    LooksNet    any number of looks: MoveNet's encoder for each, attention over all
+
+MobileNetV2 (Sandler 2018) is written out here: inverted residuals with linear bottlenecks, batch
+normalisation, ReLU6. Convolutions have no bias, since a normalisation follows each.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.distributed.nn.functional import all_reduce
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from dioptre.train import encode
+
+# Expansion, channels, repeats, stride of the first: Table 2 of Sandler 2018.
+STAGES = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+STEM, LAST = 32, 1280
+DROPOUT = 0.2
+
+
+def scale_channels(channels: int, width: float) -> int:
+    """Returns channels x width as a multiple of 8, at most a tenth below it."""
+    wanted = channels * width
+    rounded = max(8, int(wanted + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * wanted else rounded
+
+
+def _normalised(conv: nn.Module, channels: int, active: bool) -> list[nn.Module]:
+    return [conv, nn.BatchNorm2d(channels), *([nn.ReLU6(inplace=True)] if active else [])]
+
+
+class InvertedResidual(nn.Module):
+    """Widens, filters each channel, narrows; adds its input where shapes allow."""
+
+    def __init__(self, channels: int, out: int, stride: int, expansion: int) -> None:
+        super().__init__()
+        hidden = channels * expansion
+        layers = []
+        if expansion != 1:
+            layers += _normalised(nn.Conv2d(channels, hidden, 1, bias=False), hidden, active=True)
+        depthwise = nn.Conv2d(hidden, hidden, 3, stride, 1, groups=hidden, bias=False)
+        layers += _normalised(depthwise, hidden, active=True)
+        layers += _normalised(nn.Conv2d(hidden, out, 1, bias=False), out, active=False)
+        self.layers = nn.Sequential(*layers)
+        self.residual = stride == 1 and channels == out
+
+    def forward(self, x: Float[Tensor, "batch channel row col"]) -> Float[Tensor, "batch out row2 col2"]:
+        """Returns the block's output."""
+        return x + self.layers(x) if self.residual else self.layers(x)
+
+
+def inverted_residuals(
+    channels: int, width: float, stages: tuple[tuple[int, int, int, int], ...] = STAGES
+) -> tuple[nn.Sequential, int]:
+    """Returns the blocks of MobileNetV2, and how many channels come out."""
+    blocks: list[nn.Module] = []
+    for expansion, base, repeats, stride in stages:
+        out = scale_channels(base, width)
+        for at in range(repeats):
+            blocks.append(InvertedResidual(channels, out, stride if at == 0 else 1, expansion))
+            channels = out
+    return nn.Sequential(*blocks), channels
+
+
+def _initialise(network: nn.Module) -> None:
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | SparseStem):
+            fan_out = module.weight.shape[0] * math.prod(module.weight.shape[2:])
+            groups = module.groups if isinstance(module, nn.Conv2d) else 1
+            nn.init.normal_(module.weight, 0.0, math.sqrt(2.0 * groups / fan_out))
+        elif isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, 0.0, min(0.05, 1 / math.sqrt(module.weight.shape[1])))
+            nn.init.zeros_(module.bias)
+
+
+class SparseStem(nn.Module):
+    """The first convolution (3 x 3, stride 2) of a one-hot input, without the input.
+
+    The weights are those of the dense convolution, (out, positions x views, 3, 3). Channels of slices that
+    were not seen are zero, so only the weights of those that were matter: they are gathered for each sample.
+    """
+
+    def __init__(self, positions: int, views: int, out: int) -> None:
+        super().__init__()
+        self.positions, self.views = positions, views
+        self.weight = nn.Parameter(torch.empty(out, positions * views, 3, 3))
+
+    def forward(
+        self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
+    ) -> Float[Tensor, "batch out row2 col2"]:
+        """Returns what the dense convolution of the one-hot input gives; rows and columns are even."""
+        batch, slices, views, rows, cols = pixels.shape
+        if slices == self.positions:  # a full stack, in order: nothing to leave out
+            return functional.conv2d(pixels.flatten(1, 2), self.weight, stride=2, padding=1)
+        out = len(self.weight)
+        each = self.weight.reshape(out, self.positions, views * 9).permute(1, 2, 0)  # position, tap, out
+        taps = each[indices] * encode.first_of_each(indices)[:, :, None, None]
+        columns = _columns(pixels.flatten(1, 2))  # batch, place, channel and tap
+        answer = columns @ taps.flatten(1, 2)  # channels last
+        return answer.view(batch, rows // 2, cols // 2, out).permute(0, 3, 1, 2)
+
+
+def _columns(x: Float[Tensor, "batch channel row col"]) -> Float[Tensor, "batch place tap"]:
+    """Returns the 3 x 3 neighbourhoods at every other pixel, channel by channel."""
+    batch, channels, rows, cols = x.shape
+    padded = functional.pad(x, (1, 1, 1, 1))
+    taps = [padded[:, :, y : y + rows : 2, x : x + cols : 2] for y in range(3) for x in range(3)]
+    return torch.stack(taps, dim=-1).permute(0, 2, 3, 1, 4).reshape(batch, rows * cols // 4, channels * 9)
+
+
+class OneHotNet(nn.Module):
+    """The paper's network: MobileNetV2 on a channel for each position and view.
+
+    Args:
+        positions: Of the ladder.
+        views: 1 green, 2 left and right.
+        width: Multiplier of all channels; the paper's is 4.
+    """
+
+    def __init__(self, positions: int = 49, views: int = 2, width: float = 4.0) -> None:
+        super().__init__()
+        stem = scale_channels(STEM, width)
+        self.stem = SparseStem(positions, views, stem)
+        self.after_stem = nn.Sequential(nn.BatchNorm2d(stem), nn.ReLU6(inplace=True))
+        self.blocks, channels = inverted_residuals(stem, width)
+        last = scale_channels(LAST, max(1.0, width))
+        self.last = nn.Sequential(*_normalised(nn.Conv2d(channels, last, 1, bias=False), last, active=True))
+        self.head = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(last, positions))
+        _initialise(self)
+
+    def forward(
+        self,
+        pixels: Float[Tensor, "batch slice view row col"],
+        indices: Int[Tensor, "batch slice"],
+        where: Float[Tensor, "batch 2"],
+    ) -> Float[Tensor, "batch n"]:
+        """Returns a score for each position; the paper's network does not know where a patch lies."""
+        del where
+        x = self.after_stem(self.stem(encode.normalise_looks(pixels), indices))
+        return self.head(self.last(self.blocks(x)).mean(dim=(2, 3)))
+
+
+# A look needs fewer blocks than a picture of many things, and its first halving is folded into channels.
+MOVE_STAGES = ((6, 24, 1, 1), (6, 32, 2, 2), (6, 64, 3, 2), (6, 96, 2, 1), (6, 160, 2, 2))
+LAST_OF_LOOK, FEATURES = 384, 256
+FOLD = 2
+
+
+class LookEncoder(nn.Module):
+    """What one look says, as a vector: planes, folded 2 x 2 into channels, through MobileNetV2's blocks.
+
+    Args:
+        views: 1 green, 2 left and right.
+        width: Multiplier of the blocks' channels.
+        features: Length of the vector.
+    """
+
+    def __init__(self, views: int, width: float, features: int = FEATURES) -> None:
+        super().__init__()
+        stem = scale_channels(STEM, width)
+        planes = FOLD * FOLD * views + 3
+        layers = _normalised(nn.Conv2d(planes, stem, 3, 2, 1, bias=False), stem, active=True)
+        self.stem = nn.Sequential(*layers)
+        self.blocks, channels = inverted_residuals(stem, width, MOVE_STAGES)
+        last = nn.Conv2d(channels, LAST_OF_LOOK, 1, bias=False)
+        self.last = nn.Sequential(*_normalised(last, LAST_OF_LOOK, active=True))
+        likeness = 4 * encode.REACH + (2 * (2 * encode.REACH + 1) if views == 2 else 0)
+        self.compare = nn.Sequential(nn.Linear(likeness + 3, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU())
+        self.join = nn.Sequential(nn.Linear(LAST_OF_LOOK + 128, features), nn.ReLU())
+        self.features = features
+
+    def forward(
+        self,
+        pixels: Float[Tensor, "look view row col"],
+        position: Float[Tensor, " look"],
+        where: Float[Tensor, "look 2"],
+    ) -> Float[Tensor, "look feature"]:
+        """Returns the vectors of normalised looks."""
+        folded = functional.pixel_unshuffle(encode.view_planes(pixels), FOLD)
+        constants = encode.constant_planes(position, where, folded)
+        x = torch.cat([folded, constants], dim=1).contiguous(memory_format=torch.channels_last)
+        seen = self.last(self.blocks(self.stem(x))).mean(dim=(2, 3))
+        known = torch.cat([encode.likeness(pixels), position[:, None], where], dim=1)
+        return self.join(torch.cat([seen, self.compare(known)], dim=1))
+
+
+class MoveNet(nn.Module):
+    """One look: how far to move, -(n - 1) .. n - 1 indices, told as scores over the ladder.
+
+    Args:
+        positions: Of the ladder.
+        views: 1 green, 2 left and right.
+        width: Multiplier of the encoder's channels.
+    """
+
+    def __init__(self, positions: int = 49, views: int = 2, width: float = 0.5) -> None:
+        super().__init__()
+        self.positions = positions
+        self.encoder = LookEncoder(views, width)
+        self.head = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(self.encoder.features, 2 * positions - 1))
+        _initialise(self)
+
+    def forward(
+        self,
+        pixels: Float[Tensor, "batch one view row col"],
+        indices: Int[Tensor, "batch one"],
+        where: Float[Tensor, "batch 2"],
+    ) -> Float[Tensor, "batch n"]:
+        """Returns a score for each position."""
+        position = indices[:, 0].to(pixels.dtype) / (self.positions - 1)
+        features = self.encoder(encode.normalise_looks(pixels)[:, 0], position, where)
+        return encode.relative_to_scores(self.head(features), indices[:, 0], self.positions)
+
+
+POSITION_WAVES = 6  # the shortest is three positions of 49 long
+
+
+def position_waves(position: Float[Tensor, "batch slice"]) -> Float[Tensor, "batch slice wave"]:
+    """Returns the lens position, 0 to 1, as sines and cosines of half a wave and its doubles."""
+    phases = position[..., None] * (math.pi * 2.0 ** torch.arange(POSITION_WAVES, device=position.device))
+    return torch.cat([torch.sin(phases), torch.cos(phases)], dim=-1)
+
+
+class Attention(nn.Module):
+    """Looks attend to one another, then each thinks for itself; both are added to what there was."""
+
+    def __init__(self, features: int, heads: int = 4) -> None:
+        super().__init__()
+        self.heads = heads
+        self.before = nn.LayerNorm(features)
+        self.mix = nn.Linear(features, 3 * features)
+        self.out = nn.Linear(features, features)
+        self.think = nn.Sequential(
+            nn.LayerNorm(features),
+            nn.Linear(features, 2 * features),
+            nn.GELU(),
+            nn.Linear(2 * features, features),
+        )
+
+    def forward(self, x: Float[Tensor, "batch slice feature"]) -> Float[Tensor, "batch slice feature"]:
+        """Returns the looks, each knowing of the others."""
+        batch, slices, features = x.shape
+        mixed = self.mix(self.before(x)).view(batch, slices, 3, self.heads, features // self.heads)
+        query, key, value = mixed.permute(2, 0, 3, 1, 4).unbind(0)  # batch, head, slice, feature
+        seen = functional.scaled_dot_product_attention(query, key, value)
+        x = x + self.out(seen.transpose(1, 2).reshape(batch, slices, features))
+        return x + self.think(x)
+
+
+class LooksNet(nn.Module):
+    """Any number of looks: each is encoded alone, they attend to one another, and each says how far to move.
+
+    What the looks say is averaged with weights that they also choose; the order of the looks does not matter.
+
+    Args:
+        positions: Of the ladder.
+        views: 1 green, 2 left and right.
+        width: Multiplier of the encoder's channels.
+        features: Length of a look's vector while looks attend to one another.
+        layers: How often they do.
+    """
+
+    def __init__(
+        self,
+        positions: int = 49,
+        views: int = 2,
+        width: float = 0.5,
+        features: int = 192,
+        layers: int = 2,
+    ) -> None:
+        super().__init__()
+        self.positions = positions
+        self.encoder = LookEncoder(views, width)
+        self.enter = nn.Linear(self.encoder.features + 2 * POSITION_WAVES, features)
+        self.layers = nn.ModuleList([Attention(features) for _ in range(layers)])
+        self.head = nn.Linear(features, 2 * positions - 1)
+        self.weight = nn.Linear(features, 1)
+        _initialise(self)
+
+    def forward(
+        self,
+        pixels: Float[Tensor, "batch slice view row col"],
+        indices: Int[Tensor, "batch slice"],
+        where: Float[Tensor, "batch 2"],
+    ) -> Float[Tensor, "batch n"]:
+        """Returns a score for each position."""
+        batch, slices = indices.shape
+        position = indices.to(pixels.dtype) / (self.positions - 1)
+        looks = encode.normalise_looks(pixels).flatten(0, 1)
+        places = where[:, None, :].expand(batch, slices, 2).reshape(-1, 2)
+        features = self.encoder(looks, position.flatten(), places).view(batch, slices, -1)
+        x = self.enter(torch.cat([features, position_waves(position)], dim=2))
+        for layer in self.layers:
+            x = layer(x)
+        relative = self.head(x).flatten(0, 1)
+        each = encode.relative_to_scores(relative, indices.flatten(), self.positions)
+        shares = torch.softmax(self.weight(x), dim=1)
+        return (shares * each.view(batch, slices, -1)).sum(dim=1)
+
+
+NETWORKS: dict[str, type[nn.Module]] = {"one-hot": OneHotNet, "move": MoveNet, "looks": LooksNet}
+
+
+def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int:
+    """Returns how many multiply-adds one patch costs.
+
+    The paper's input has all slices, seen or not: its network is counted with `slices` = all.
+
+    Args:
+        network: Of any kind here.
+        slices: How many it is shown.
+        views: Of each slice.
+        size: Rows and columns of the patch.
+    """
+    pixels = torch.zeros(1, slices, views, size, size)
+    training = network.training
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        network.eval()(pixels, torch.arange(slices)[None], torch.zeros(1, 2))
+    network.train(training)
+    return counter.get_total_flops() // 2
+
+
+def share_stem(network: nn.Module) -> None:
+    """Lets all positions of a one-hot network begin with the stem of the first."""
+    if not isinstance(network, OneHotNet):
+        raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
+    stem = network.stem
+    with torch.no_grad():
+        each = stem.weight.view(len(stem.weight), stem.positions, stem.views, 3, 3)
+        each.copy_(each[:, :1].expand_as(each).clone())
+
+
+class SharedBatchNorm(nn.BatchNorm2d):
+    """Batch normalisation over the parts of a batch that several processes hold.
+
+    torch's own needs a GPU. The moments are summed over all processes, and so are their gradients: the
+    weights learn what one process with the whole batch would.
+    """
+
+    def forward(self, x: Float[Tensor, "batch channel row col"]) -> Float[Tensor, "batch channel row col"]:
+        """Returns the normalised channels."""
+        if not self.training:
+            return super().forward(x)
+        sums = all_reduce(torch.cat([x.sum(dim=(0, 2, 3)), x.new_tensor([x.numel() / x.shape[1]])]))
+        count, mean = sums[-1], sums[:-1] / sums[-1]
+        away = x - mean[:, None, None]
+        variance = all_reduce(away.square().sum(dim=(0, 2, 3))) / count
+        with torch.no_grad():
+            assert self.running_mean is not None
+            assert self.running_var is not None
+            assert self.momentum is not None
+            self.running_mean.lerp_(mean, self.momentum)
+            self.running_var.lerp_(variance * (count / (count - 1)), self.momentum)
+        scale = self.weight * torch.rsqrt(variance + self.eps)
+        return away * scale[:, None, None] + self.bias[:, None, None]
+
+
+def shared_batch_norms(network: nn.Module) -> None:
+    """Replaces every batch normalisation of a network by one that is shared by all processes."""
+    for module in network.modules():
+        if type(module) is nn.BatchNorm2d:
+            module.__class__ = SharedBatchNorm

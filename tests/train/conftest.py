@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.ndimage import gaussian_filter
+
+from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
+from dioptre.optics import FocusGrid
+
+POSITIONS, SIZE = 7, 32
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)  # pytest runs on all cores already
+
+
+def blurred_stack(truth: int, rng: np.random.Generator) -> np.ndarray:
+    """A texture that is sharp at one position; left and right part on either side of it."""
+    texture = gaussian_filter(rng.random((SIZE, SIZE)), 0.7, mode="wrap")
+    texture = 0.3 + (texture - texture.mean()) * 1.2
+    slices = []
+    for k in range(POSITIONS):
+        soft = gaussian_filter(texture, 0.2 + 0.5 * abs(k - truth), mode="wrap")
+        slices.append([soft, np.roll(soft, k - truth, axis=1)])
+    return np.clip(np.array(slices) + rng.normal(0, 0.004, (POSITIONS, 2, SIZE, SIZE)), 0, 1)
+
+
+def write_store(folder: Path, patches: int, seed: int) -> PatchStore:
+    rng = np.random.default_rng(seed)
+    form = StoreFormat(FocusGrid.uniform(n=POSITIONS), SIZE, 2, 1000.0, 17000.0, rows_per_native=1)
+    writer = StoreWriter(folder, form, {"seed": seed}, patches, shard_size=patches)
+    truths = rng.integers(0, POSITIONS, patches)
+    codes = np.stack([1000 + 16000 * blurred_stack(int(truth), rng) for truth in truths])
+    rows = [
+        {
+            "scene": f"scene{at}",
+            "capture": f"scene{at}_0",
+            "split": "train" if at % 4 else "validation",
+            "row": 2 * at,
+            "col": at,
+            "truth": int(truth),
+            "where_x": float(rng.uniform(-1, 1)),
+            "where_y": float(rng.uniform(-1, 1)),
+        }
+        for at, truth in enumerate(truths)
+    ]
+    writer.missing_shards()
+    writer.write_shard(0, codes.round().astype(np.uint16), rows)
+    writer.finish()
+    return open_patches(folder)
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> PatchStore:
+    return write_store(tmp_path_factory.mktemp("train") / "store", 480, seed=0)

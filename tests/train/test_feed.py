@@ -1,0 +1,98 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tests.train.conftest import POSITIONS, write_store
+
+from dioptre.dataset.store import PatchStore
+from dioptre.train import feed
+from dioptre.train.feed import Feed, Source
+
+
+@pytest.fixture
+def supply(store: PatchStore) -> Feed:
+    source = Source((store,))
+    truth = store.column("truth").astype(np.float64)
+    return Feed(source, np.arange(20), truth, 2, feed.random_start(POSITIONS), 6, seed=3, flips="both")
+
+
+def same(one: feed.Batch, other: feed.Batch) -> bool:
+    names = ("pixels", "indices", "where", "target")
+    return all(torch.equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def test_a_batch_is_the_same_whenever_it_is_asked_for(supply: Feed) -> None:
+    streamed = list(supply.stream(2, 9))
+    assert len(streamed) == 7
+    assert all(same(batch, supply.batch(2 + at)) for at, batch in enumerate(streamed))
+    assert not same(streamed[0], streamed[1])
+    assert not same(replace(supply, seed=4).batch(2), streamed[0])
+
+
+def test_processes_share_a_batch(supply: Feed) -> None:
+    whole = supply.batch(0)
+    parts = [replace(supply, part=(rank, 2)).batch(0) for rank in (0, 1)]
+    torch.testing.assert_close(torch.cat([part.pixels for part in parts]).sum(), whole.pixels.sum())
+    assert sorted(torch.cat([part.target for part in parts]).tolist()) == sorted(whole.target.tolist())
+    assert torch.equal(parts[1].indices, whole.indices[1::2])
+
+
+def test_what_is_fed_is_what_is_stored(supply: Feed, store: PatchStore) -> None:
+    batch = replace(supply, flips="none").batch(5)
+    rng = np.random.default_rng([3, 5])
+    rows = rng.choice(np.arange(20), 6, replace=False)
+    expected = store.stack(rows, batch.indices.numpy())
+    np.testing.assert_array_equal(batch.pixels.numpy(), expected.pixels)
+    np.testing.assert_array_equal(batch.target.numpy(), store.column("truth")[rows])
+
+
+def test_green_is_the_mean_of_the_views(supply: Feed) -> None:
+    two, one = (replace(supply, flips="none", views=views).batch(1).pixels for views in (2, 1))
+    torch.testing.assert_close(two.mean(dim=2, keepdim=True), one)
+
+
+def test_a_mirror_exchanges_the_views() -> None:
+    rng = np.random.default_rng(0)
+    pixels = rng.random((3, 2, 2, 4, 4)).astype(np.float32)
+    where = np.array([[0.5, 0.25]] * 3, np.float32)
+    turned, places = pixels.copy(), where.copy()
+    feed.turn(turned, places, np.array([False, True, False]), np.array([False, False, True]))
+    np.testing.assert_array_equal(turned[0], pixels[0])
+    np.testing.assert_array_equal(turned[1], pixels[1, :, :, ::-1])
+    np.testing.assert_array_equal(turned[2, :, 0], pixels[2, :, 1, :, ::-1])
+    assert places.tolist() == [[0.5, 0.25], [0.5, -0.25], [-0.5, 0.25]]
+
+
+def test_looks_are_where_they_should_be() -> None:
+    rng, rows = np.random.default_rng(0), np.arange(50)
+    assert (feed.whole_stack(7)(rng, rows) == np.arange(7)).all()
+    starts = feed.random_start(7)(rng, rows)
+    assert set(starts.ravel().tolist()) == set(range(7))
+    trails = rng.integers(0, 7, (50, 7, 2))
+    trails[:, :, 0] = np.arange(7)
+    led = feed.trail(trails)(rng, rows)
+    assert (led[:, 1] == trails[rows, led[:, 0], 1]).all()
+
+
+def test_some_slices_never_repeat_and_never_fill_the_memory() -> None:
+    draw = feed.some_slices(7, ((1, 0.5), (3, 0.3), (7, 0.2)), most=21)
+    seen = set()
+    for seed in range(30):
+        looks = draw(np.random.default_rng(seed), np.arange(16))
+        seen.add(looks.shape)
+        assert all(len(set(row)) == len(row) for row in looks.tolist())
+    assert seen == {(16, 1), (7, 3), (3, 7)}
+
+
+def test_several_stores_are_counted_through(
+    store: PatchStore, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = write_store(tmp_path_factory.mktemp("other") / "store", 4, seed=9)
+    source = Source((store, other))
+    rows = np.array([481, 3, 480])
+    pixels, where = source.read(rows, np.array([[1], [2], [3]]), 2)
+    np.testing.assert_array_equal(pixels[0], other.stack([1], [1]).pixels[0])
+    np.testing.assert_array_equal(pixels[1], store.stack([3], [2]).pixels[0])
+    np.testing.assert_allclose(where[2], [other.column("where_x")[0], other.column("where_y")[0]], rtol=1e-6)
+    assert len(source.column("truth")) == 484

@@ -1,0 +1,175 @@
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dioptre.dataset.store import PatchStore
+from dioptre.methods.base import Problem
+from dioptre.train import fit
+from dioptre.train.feed import Source
+from dioptre.train.fit import Moment, Practice, Recipe, learning_rate, load_network, read_run, train
+
+TINY = Recipe(network="move", width=0.25, steps=6, batch=8, beta1=0.9, schedule="cosine", average=0.9)
+QUICK = Practice(validate_every=3, validate_patches=16)
+
+
+class StopError(Exception):
+    pass
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return torch.load(run / fit.BEST, weights_only=True)
+
+
+def test_the_defaults_are_the_papers_recipe() -> None:
+    paper = Recipe()
+    assert (paper.learning_rate, paper.beta1, paper.beta2) == (1e-3, 0.5, 0.999)
+    assert (paper.batch, paper.steps, paper.width, paper.network) == (128, 20_000, 4.0, "one-hot")
+    assert (paper.distance, paper.coefficient, paper.schedule, paper.average) == (
+        "squared",
+        1.0,
+        "constant",
+        0,
+    )
+
+
+def test_a_tiny_network_learns(store: PatchStore, tmp_path: Path) -> None:
+    recipe = replace(TINY, steps=400, batch=32, learning_rate=3e-3, average=0.98, flips="both")
+    seen: list[Moment] = []
+    practice = Practice(validate_every=200, validate_patches=256)
+    last = train([store.path], tmp_path / "run", recipe, practice, watch=seen.append)
+    blind = math.log(7) - 1.0  # a network that knows nothing; labels are a little narrower at the ends
+    assert last.loss < 0.75 * blind
+    assert seen[-1].step == 400
+    assert (tmp_path / "run" / fit.MANIFEST).exists()
+    assert read_run(tmp_path / "run")["data"] == [store.manifest["sha256"]]
+    assert list((tmp_path / "run").glob("events.*"))
+
+
+@pytest.mark.parametrize("network", ["one-hot", "move", "looks"])
+def test_a_stopped_run_goes_on_to_the_same_result(store: PatchStore, tmp_path: Path, network: str) -> None:
+    recipe = replace(TINY, network=network)
+    whole = train([store.path], tmp_path / "whole", recipe, QUICK)
+
+    def stop(moment: Moment) -> None:
+        if moment.step == 4:
+            raise StopError
+
+    with pytest.raises(StopError):
+        train([store.path], tmp_path / "parts", recipe, QUICK, watch=stop)
+    assert not (tmp_path / "parts" / fit.MANIFEST).exists()
+    assert train([store.path], tmp_path / "parts", recipe, QUICK) == whole
+    for name, one in weights(tmp_path / "whole").items():
+        assert torch.equal(one, weights(tmp_path / "parts")[name]), name
+
+
+def test_a_run_is_not_resumed_with_something_else(store: PatchStore, tmp_path: Path) -> None:
+    train([store.path], tmp_path / "run", TINY, QUICK)
+    with pytest.raises(ValueError, match="finished already"):
+        train([store.path], tmp_path / "run", TINY, QUICK)
+    (tmp_path / "run" / fit.MANIFEST).rename(tmp_path / "run" / fit.WRITING)
+    with pytest.raises(ValueError, match="cannot be resumed"):
+        train([store.path], tmp_path / "run", replace(TINY, seed=1), QUICK)
+    with pytest.raises(ValueError, match="not finished"):
+        load_network(tmp_path / "run")
+
+
+def test_patience_ends_a_run(store: PatchStore, tmp_path: Path) -> None:
+    recipe = replace(TINY, steps=60, learning_rate=1e-9, average=0.0)
+    practice = Practice(validate_every=2, validate_patches=16, patience=2)
+    steps: list[int] = []
+    train([store.path], tmp_path / "run", recipe, practice, watch=lambda moment: steps.append(moment.step))
+    assert steps[-1] < 60
+
+
+def test_a_later_step_sees_what_the_one_before_chose(store: PatchStore, tmp_path: Path) -> None:
+    first = replace(TINY, network="one-hot")
+    train([store.path], tmp_path / "first", first, QUICK)
+    network = load_network(tmp_path / "first")
+    trails = fit.follow(Source((store,)), [network], 2)
+    assert trails.shape == (len(store), 7, 2)
+    assert (trails[:, :, 0] == np.arange(7)).all()
+    stack = store.stack([5], [4])
+    with torch.no_grad():
+        scores = network(torch.from_numpy(stack.pixels), torch.tensor([[4]]), torch.zeros(1, 2))
+    assert trails[5, 4, 1] == scores.argmax().item()
+    train([store.path], tmp_path / "second", first, QUICK, after=[tmp_path / "first"])
+    np.testing.assert_array_equal(np.load(tmp_path / "second" / fit.TRAILS), trails)
+
+
+def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
+    train([store.path], tmp_path / "move", TINY, QUICK)
+    recipe = replace(TINY, network="looks", learning_rate=1e-12, frozen_norms=True, average=0.0)
+    train([store.path], tmp_path / "looks", recipe, QUICK, start_from=tmp_path / "move")
+    name = "encoder.stem.0.weight"
+    torch.testing.assert_close(weights(tmp_path / "looks")[name], weights(tmp_path / "move")[name])
+    name = "encoder.stem.1.running_mean"
+    assert torch.equal(weights(tmp_path / "looks")[name], weights(tmp_path / "move")[name])
+    with pytest.raises(ValueError, match="no weights"):
+        train(
+            [store.path],
+            tmp_path / "x",
+            replace(TINY, network="one-hot", width=0.5),
+            QUICK,
+            start_from=tmp_path / "move",
+        )
+
+
+def test_only_a_simulated_store_knows_its_lens(store: PatchStore) -> None:
+    source = Source((store,))
+    np.testing.assert_array_equal(fit.targets(source, Recipe()), store.column("truth"))
+    with pytest.raises(ValueError, match="--target label"):
+        fit.targets(source, Recipe(target="optics"))
+
+
+def test_the_rate_rises_and_falls() -> None:
+    recipe = replace(TINY, steps=1000, learning_rate=1.0)
+    rates = [learning_rate(recipe, step) for step in range(1000)]
+    assert rates[0] < 0.1
+    assert max(rates) == pytest.approx(1.0)
+    assert rates[-1] < 1e-4
+    assert learning_rate(Recipe(), 19_999) == 1e-3
+
+
+def test_impossible_recipes_are_refused() -> None:
+    with pytest.raises(ValueError, match="one look"):
+        Recipe(network="move", problem=Problem.STACK_GREEN)
+    with pytest.raises(ValueError, match="positive"):
+        Recipe(steps=0)
+
+
+TWO = """
+import sys, torch
+from pathlib import Path
+from dioptre.train import network
+from dioptre.train.fit import Practice, Recipe, train
+torch.set_num_threads(1)
+network.DROPOUT = 0.0
+# Adam makes any tiny gradient a step of the same size; plain descent shows the gradient itself.
+torch.optim.AdamW = lambda weights, lr, **_: torch.optim.SGD(weights, lr)
+recipe = Recipe(network="move", width=0.25, steps=1, batch=8, learning_rate=1.0, average=0.0)
+train([Path(sys.argv[1])], Path(sys.argv[2]), recipe, Practice(validate_every=1, validate_patches=8))
+"""
+
+
+def test_two_processes_learn_what_one_does(store: PatchStore, tmp_path: Path) -> None:
+    script = tmp_path / "two.py"
+    script.write_text(TWO)
+    subprocess.run([sys.executable, str(script), str(store.path), str(tmp_path / "one")], check=True)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "USE_LIBUV": "0"}
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*torchrun, str(script), str(store.path), str(tmp_path / "two")]
+    subprocess.run(command, check=True, env=environment, capture_output=True)
+    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
+    start = fit.build(Recipe(network="move", width=0.25), 7).state_dict()
+    moved = max(float((value - start[name]).abs().max()) for name, value in one.items())
+    assert moved > 0.05
+    for name, value in one.items():
+        if "num_batches" not in name:
+            torch.testing.assert_close(two[name], value, atol=1e-4, rtol=1e-3)

@@ -1,0 +1,111 @@
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from dioptre.train import encode
+from dioptre.train.network import (
+    LooksNet,
+    MoveNet,
+    OneHotNet,
+    SparseStem,
+    multiply_adds,
+    scale_channels,
+    share_stem,
+)
+
+
+def looks(batch: int, slices: int, views: int, positions: int, size: int = 32) -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(0)
+    indices = torch.stack([torch.randperm(positions)[:slices] for _ in range(batch)])
+    return torch.rand(batch, slices, views, size, size), indices, torch.rand(batch, 2) * 2 - 1
+
+
+def parameters(network: nn.Module) -> int:
+    return sum(one.numel() for one in network.parameters())
+
+
+@pytest.mark.parametrize(
+    ("views", "width", "millions", "mega_macs"),
+    [
+        (2, 4.0, 34.752, 1889.58),
+        (1, 4.0, 34.695, 1658.37),
+        (2, 0.25, 0.31, 40),
+        (2, 0.5, 0.76, 87),
+        (2, 1.0, 2.31, 210),
+        (2, 2.0, 8.88, 595),
+    ],
+)
+def test_the_papers_network_has_the_papers_size(
+    views: int, width: float, millions: float, mega_macs: float
+) -> None:
+    network = OneHotNet(49, views, width)
+    digits = 3 if width == 4 else 2
+    assert round(parameters(network) / 1e6, digits) == millions
+    found = multiply_adds(network, 49, views, 128) / 1e6
+    assert found == pytest.approx(mega_macs, rel=5e-6 if width == 4 else 0.012)
+
+
+def test_channels_are_multiples_of_eight() -> None:
+    assert [scale_channels(24, width) for width in (0.35, 0.5, 0.75)] == [8, 16, 24]  # 18 is too far from 16
+    assert [scale_channels(32, width) for width in (0.25, 0.5, 1.0, 4.0)] == [8, 16, 32, 128]
+
+
+def test_our_network_is_cheaper_than_a_third_of_the_papers() -> None:
+    ours = multiply_adds(MoveNet(49, 2, 0.5), 1, 2, 128)
+    assert ours <= multiply_adds(OneHotNet(49, 2, 0.5), 49, 2, 128) / 3
+
+
+@pytest.mark.parametrize("slices", [1, 2, 3])
+@pytest.mark.parametrize("views", [1, 2])
+def test_the_sparse_stem_equals_the_dense_one(slices: int, views: int) -> None:
+    stem = SparseStem(9, views, 8)
+    nn.init.normal_(stem.weight)
+    pixels, indices, _ = looks(4, slices, views, 9)
+    indices[0] = indices[0, 0]  # the same slice seen again
+    pixels[0] = pixels[0, :1]
+    sparse = stem(pixels, indices)
+    (sparse_gradient,) = torch.autograd.grad(sparse.square().sum(), stem.weight)
+    dense = functional.conv2d(encode.one_hot(pixels, indices, 9), stem.weight, stride=2, padding=1)
+    (dense_gradient,) = torch.autograd.grad(dense.square().sum(), stem.weight)
+    torch.testing.assert_close(sparse, dense, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(sparse_gradient, dense_gradient, atol=1e-3, rtol=1e-5)
+    unseen = sorted(set(range(9)) - set(indices.flatten().tolist()))
+    assert sparse_gradient.view(8, 9, views, 3, 3)[:, unseen].abs().max() == 0
+
+
+def test_a_full_stack_goes_through_the_same_weights() -> None:
+    stem = SparseStem(5, 2, 8)
+    nn.init.normal_(stem.weight)
+    pixels = torch.rand(2, 5, 2, 16, 16)
+    order = torch.arange(5).expand(2, 5)
+    parts = sum(stem(pixels[:, k : k + 1], order[:, k : k + 1]) for k in range(5))
+    torch.testing.assert_close(stem(pixels, order), parts, atol=1e-4, rtol=1e-5)
+
+
+def test_all_positions_can_begin_alike() -> None:
+    network = OneHotNet(7, 2, 0.25).eval()
+    share_stem(network)
+    pixels, _, where = looks(1, 1, 2, 7)
+    answers = [network(pixels, torch.tensor([[k]]), where) for k in (0, 5)]
+    torch.testing.assert_close(*answers)
+    with pytest.raises(ValueError, match="MoveNet"):
+        share_stem(MoveNet(7, 2, 0.25))
+
+
+@pytest.mark.parametrize("network", [OneHotNet(7, 2, 0.25), MoveNet(7, 2, 0.25), LooksNet(7, 2, 0.25)])
+def test_a_batch_is_so_many_of_one(network: nn.Module) -> None:
+    network.eval()
+    pixels, indices, where = looks(3, 1, 2, 7)
+    together = network(pixels, indices, where)
+    assert together.shape == (3, 7)
+    alone = [network(pixels[i : i + 1], indices[i : i + 1], where[i : i + 1]) for i in range(3)]
+    torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-4)
+
+
+def test_the_order_of_looks_does_not_matter() -> None:
+    network = LooksNet(7, 1, 0.25).eval()
+    pixels, indices, where = looks(2, 4, 1, 7)
+    order = torch.tensor([2, 0, 3, 1])
+    again = network(pixels[:, order], indices[:, order], where)
+    torch.testing.assert_close(network(pixels, indices, where), again, atol=1e-5, rtol=1e-4)
