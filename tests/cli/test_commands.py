@@ -122,7 +122,7 @@ def test_bad_input_is_one_sentence(folder: Path, tmp_path: Path, capsys: pytest.
     assert "leave out --unit" in refused(
         capsys, "focus", str(folder), "--positions", "learnaf", "--unit", "um"
     )
-    assert "--stacks" in refused(capsys, "demo", "--stacks", "0", "--out", str(tmp_path))
+    assert "--patches" in refused(capsys, "demo", "--patches", "0", "--out", str(tmp_path))
     assert "missing" in refused(capsys, "focus", str(folder), "--plot", str(tmp_path / "missing" / "a.png"))
 
 
@@ -151,13 +151,15 @@ def test_methods_lists_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(key in said for key in ("wavelet-sum-2", "census-transform"))
 
 
-def test_demo_writes_its_table_and_its_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--out", str(tmp_path / "demo"), "--stacks", "2"]) == 0
+def test_demo_writes_its_tables_and_its_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--patches", "2"]) == 0
     said = capsys.readouterr().out
     assert "blank wall: failed" in said
-    table = (tmp_path / "demo" / "table.md").read_text(encoding="utf-8")
-    assert "Mean Local Norm-Dist-Sq (σ = 4) | 1.000" in table
-    assert "simulated" in table
+    assert "textured plane: focused at slice 25" in said
+    table = (tmp_path / "demo" / "tables.md").read_text(encoding="utf-8")
+    assert "2 simulated patches" in table
+    rows = json.loads((tmp_path / "demo" / "tables.json").read_text(encoding="utf-8"))["rows"]
+    assert {row["method"] for row in rows} == {*METHODS, "oracle"}
     assert (tmp_path / "demo" / "focus_curve.png").stat().st_size > 10_000
 
 
@@ -165,9 +167,9 @@ def test_demo_without_matplotlib_leaves_out_the_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert main(["demo", "--out", str(tmp_path), "--stacks", "1"]) == 0
+    assert main(["demo", "--out", str(tmp_path), "--patches", "1"]) == 0
     assert "dioptre[figures]" in capsys.readouterr().out
-    assert [path.name for path in tmp_path.iterdir()] == ["table.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tables.json", "tables.md"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

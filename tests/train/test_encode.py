@@ -4,10 +4,21 @@ import torch
 from dioptre.train import encode
 
 
-def test_a_normalised_look_knows_nothing_of_the_light() -> None:
+def test_a_normalised_look_is_contrast() -> None:
     pixels = torch.rand(2, 3, 2, 8, 8) * 0.2 + 0.1
-    torch.testing.assert_close(encode.normalise_looks(pixels), encode.normalise_looks(pixels * 3))
-    assert encode.normalise_looks(pixels).mean(dim=(2, 3, 4)).flatten().tolist() == pytest.approx([1] * 6)
+    looks = encode.normalise_looks(pixels)
+    assert looks.mean(dim=(2, 3, 4)).flatten().tolist() == pytest.approx([1] * 6)
+    bright, dark = (encode.normalise_looks(gain * pixels) for gain in (3.0, 0.01))
+    torch.testing.assert_close(bright, looks, atol=0.05, rtol=0)
+    assert dark.std() < 0.5 * looks.std()
+
+
+def test_brightness_tells_how_dark_and_how_flat() -> None:
+    pixels = torch.full((2, 2, 8, 8), 0.2)
+    pixels[1, :, ::2] = 0.4
+    assert encode.brightness(pixels).exp().flatten().tolist() == pytest.approx(
+        [0.201, 0.001, 0.301, 0.1], rel=0.01
+    )
 
 
 def test_black_stays_finite() -> None:
@@ -37,9 +48,10 @@ def test_planes_are_sum_and_difference() -> None:
 
 def test_constant_planes_tell_where() -> None:
     where = torch.tensor([[0.5, -1.0], [0.0, 0.2]])
-    planes = encode.constant_planes(torch.tensor([0.0, 1.0]), where, torch.zeros(2, 5, 2, 2))
-    assert planes[0, :, 1, 1].tolist() == [-1.0, 0.5, -1.0]
-    assert planes[1, :, 0, 1].tolist() == pytest.approx([1.0, 0.0, 0.2])
+    light = torch.tensor([[-1.0, -2.0], [0.0, 0.0]])
+    planes = encode.constant_planes(torch.tensor([0.0, 1.0]), where, light, torch.zeros(2, 8, 2, 2))
+    assert planes[0, :, 1, 1].tolist() == pytest.approx([-1.0, 0.5, -1.0, 0.6, 0.2])
+    assert planes[1, :, 0, 1].tolist() == pytest.approx([1.0, 0.0, 0.2, 1.0, 1.0])
 
 
 def test_moves_and_positions_are_inverse() -> None:
@@ -56,27 +68,3 @@ def test_no_move_means_here() -> None:
     nearer = torch.zeros(1, 13)
     nearer[0, 8] = 1.0
     assert encode.relative_to_scores(nearer, torch.tensor([4]), 7).argmax().item() == 6
-
-
-def test_correlation_is_highest_at_the_shift() -> None:
-    torch.manual_seed(0)
-    first = torch.rand(2, 5, 30) - 0.5
-    second = torch.roll(first, 3, dims=2)
-    found = encode.row_correlation(first, second, 6)
-    energy = (first.square().sum((1, 2)) * second.square().sum((1, 2))).sqrt()
-    for at, lag in enumerate(range(-6, 7)):
-        pairs = [(first[:, :, x] * second[:, :, x + lag]).sum(1) for x in range(30) if 0 <= x + lag < 30]
-        torch.testing.assert_close(found[:, at], sum(pairs) / energy, atol=1e-4, rtol=1e-4)
-    assert (found.argmax(dim=1) - 6).tolist() == [3, 3]
-    torch.testing.assert_close(encode.row_correlation(first, first, 0), torch.ones(2, 1), atol=1e-4, rtol=0)
-
-
-def test_likeness_tells_disparity_and_blur() -> None:
-    torch.manual_seed(0)
-    sharp = torch.rand(1, 1, 40, 40)
-    soft = torch.nn.functional.avg_pool2d(torch.rand(1, 1, 48, 48), 9, 1)
-    views = torch.cat([sharp, torch.roll(sharp, -5, dims=3)], dim=1)
-    disparity = encode.likeness(views)[0, -(2 * encode.REACH + 1) :]
-    assert disparity.argmax().item() - encode.REACH == -5
-    nearest = [encode.likeness(one)[0, 0].item() for one in (sharp, soft)]
-    assert nearest[0] < 0.3 < nearest[1]

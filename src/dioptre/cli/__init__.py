@@ -15,11 +15,15 @@ import tyro
 from dioptre import __version__
 from dioptre.cli.console import BAD_INPUT
 from dioptre.cli.demo import Demo, run_demo
+from dioptre.cli.export import Export, run_export
 from dioptre.cli.focus import Focus, run_focus
 from dioptre.cli.importing import Importing, run_import
 from dioptre.cli.methods import Methods, run_methods
+from dioptre.cli.predict import Predict, run_predict
 from dioptre.cli.register import Register, run_register
+from dioptre.cli.report import Report, run_report
 from dioptre.cli.simulate import Simulate, run_simulate
+from dioptre.cli.train import Train, calm_the_allocator, run_train
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,6 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         Simulate: run_simulate,
         Importing: run_import,
         Register: run_register,
+        Train: run_train,
+        Export: run_export,
+        Predict: run_predict,
+        Report: run_report,
         Demo: run_demo,
     }
     config = tyro.cli(
@@ -42,6 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         | Annotated[Simulate, tyro.conf.subcommand("simulate")]
         | Annotated[Importing, tyro.conf.subcommand("import")]
         | Annotated[Register, tyro.conf.subcommand("register")]
+        | Annotated[Train, tyro.conf.subcommand("train")]
+        | Annotated[Export, tyro.conf.subcommand("export")]
+        | Annotated[Predict, tyro.conf.subcommand("predict")]
+        | Annotated[Report, tyro.conf.subcommand("report")]
         | Annotated[Demo, tyro.conf.subcommand("demo")],
         prog="dioptre",
         description="Learned autofocus: from what a camera sees, where the lens must go.",
@@ -64,4 +76,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """Leaves Python with the exit code of `main`."""
+    if sys.argv[1:2] == ["train"]:
+        calm_the_allocator()
     sys.exit(main())

@@ -1,23 +1,28 @@
-"""A small simulated test set, every method on it, one focus curve."""
+"""Everything on a small simulated test set: patches, predictions, tables; and one focus curve."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
-from jaxtyping import Float32, Int
+from jaxtyping import Float32
 
-from dioptre.evaluate import figures, paper
-from dioptre.evaluate.metrics import Metrics, format_rows, measure
+from dioptre.evaluate import figures
+from dioptre.evaluate.tables import Line
 from dioptre.loop.focus import FocusResult, focus
-from dioptre.methods import METHODS, best_index, scores
 from dioptre.optics import CameraModel
+from dioptre.pipeline.predicting import Prediction, predict_store
+from dioptre.pipeline.reporting import report
+from dioptre.pipeline.simulate import Simulation, simulate
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves
-from dioptre.stack import FocalStack
 
 SIZE = 128
+TRUTH = 25  # of the textured plane
+STARTS = 7  # of methods with few looks
+DIM = {"shot": 0.6, "read": 1.6}  # noise of dim light
 
 
 @dataclass(frozen=True)
@@ -25,58 +30,51 @@ class Demo:
     """What the demo found.
 
     Attributes:
-        rows: For each method its key, the metrics here and those the paper prints (None if it has none).
+        rows: The rows of the tables.
         good: Focusing a textured plane.
         blank: Focusing a blank wall, which must fail.
         truth: The index of the textured plane.
         drawn: Whether the focus curve was drawn, for which matplotlib is needed.
     """
 
-    rows: tuple[tuple[str, Metrics, Metrics | None], ...]
+    rows: tuple[Line, ...]
     good: FocusResult
     blank: FocusResult
     truth: int
     drawn: bool
 
 
-def simulate_planes(
-    camera: CameraModel, count: int, rng: np.random.Generator, done: Callable[[int], None]
-) -> tuple[Float32[np.ndarray, "count n 2 row col"], Int[np.ndarray, " count"]]:
-    """Returns stacks of textured planes spread over the ladder, in dim light, and their true indices."""
-    n = len(camera.grid)
-    truth = np.linspace(2, n - 3, count).round().astype(np.int64)
-    stacks = []
-    for at, index in enumerate(truth):
-        texture = 0.25 * dead_leaves(SIZE + 56, SIZE + 56, rng)
-        depth = float(camera.grid.dioptres[index])
-        stacks.append(plane_stack(camera, depth, texture, rng, SIZE, shot=0.6, read=1.6))
-        done(at + 1)
-    return np.stack(stacks), truth
+def demo(out: Path, patches: int, seed: int, workers: int, done: Callable[[str, int, int], None]) -> Demo:
+    """Simulates a small test set, runs every method on it, and writes the tables and `focus_curve.png`.
 
-
-def demo(out: Path, stacks: int, seed: int, done: Callable[[int], None]) -> Demo:
-    """Simulates a small test set, runs every method on it, and writes `table.md` and `focus_curve.png`."""
-    rng, camera = np.random.default_rng(seed), CameraModel.pixel3()
-    pixels, truth = simulate_planes(camera, stacks, rng, done)
-    stack = FocalStack.full(pixels, camera.grid)
-    found = scores(stack, list(METHODS))
-    rows = tuple((key, measure(best_index(found[key]), truth), paper.BIG_TABLE.get(key)) for key in METHODS)
-    middle = stacks // 2
-    good = focus(pixels[middle], grid=camera.grid)
-    wall = expose(np.full(pixels[middle].shape, 0.1), 0.6, 1.6, rng)
-    blank = focus(wall, grid=camera.grid)
+    Args:
+        out: Folder of the tables and the picture.
+        patches: How many patches to simulate.
+        seed: Of the simulation.
+        workers: Processes that simulate.
+        done: Called with what is being done, how much of it is, and of how much.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    drawn = _draw_demo(out / "focus_curve.png", good, pixels[middle], camera)
-    table = format_rows((METHODS[key].problem, METHODS[key].title, ours) for key, ours, _ in rows)
-    note = DEMO_NOTE.format(stacks=stacks, seed=seed)
-    (out / "table.md").write_text(note + table, encoding="utf-8")
-    return Demo(rows, good, blank, int(truth[middle]), drawn)
+    with TemporaryDirectory() as folder:
+        store, predictions = Path(folder) / "patches", Path(folder) / "predictions"
+        simulation = Simulation(patches, seed, split="test")
+        simulate(store, simulation, workers, lambda n, of: done("simulating", n, of), shard_size=8)
+        prediction = Prediction(starts=STARTS)
+        predict_store(store, predictions, prediction, lambda n, of: done("predicting", n, of))
+        rows = report(predictions, out)
+    camera, rng = CameraModel.pixel3(), np.random.default_rng(seed)
+    texture = 0.25 * dead_leaves(SIZE + 56, SIZE + 56, rng)
+    plane = plane_stack(camera, float(camera.grid.dioptres[TRUTH]), texture, rng, SIZE, **DIM)
+    good = focus(plane, grid=camera.grid)
+    blank = focus(expose(np.full(plane.shape, 0.1), rng=rng, **DIM), grid=camera.grid)
+    drawn = _draw(out / "focus_curve.png", good, plane, camera)
+    return Demo(tuple(rows), good, blank, TRUTH, drawn)
 
 
-def _draw_demo(
+def _draw(
     path: Path, result: FocusResult, pixels: Float32[np.ndarray, "n 2 row col"], camera: CameraModel
 ) -> bool:
-    """Draws the demo's focus curve and returns True, or False without matplotlib."""
+    """Draws the focus curve and returns True, or False without matplotlib."""
     try:
         figure = figures.focus_curve(
             result.scores,
@@ -93,11 +91,3 @@ def _draw_demo(
         return False
     figures.save(figure, path)
     return True
-
-
-DEMO_NOTE = """# Classical measures on simulated planes
-
-{stacks} simulated stacks (seed {seed}): textured planes facing the camera, dim light, a lens that goes
-exactly where it is told. This is far easier than real captures.
-
-"""

@@ -84,7 +84,7 @@ def _initialise(network: nn.Module) -> None:
             groups = module.groups if isinstance(module, nn.Conv2d) else 1
             nn.init.normal_(module.weight, 0.0, math.sqrt(2.0 * groups / fan_out))
         elif isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, 0.0, min(0.05, 1 / math.sqrt(module.weight.shape[1])))
+            nn.init.normal_(module.weight, 0.0, 0.01)
             nn.init.zeros_(module.bias)
 
 
@@ -157,8 +157,9 @@ class OneHotNet(nn.Module):
 
 # A look needs fewer blocks than a picture of many things, and its first halving is folded into channels.
 MOVE_STAGES = ((6, 24, 1, 1), (6, 32, 2, 2), (6, 64, 3, 2), (6, 96, 2, 1), (6, 160, 2, 2))
-LAST_OF_LOOK, FEATURES = 384, 256
+FEATURES = 512
 FOLD = 2
+CONSTANTS = 5  # planes that are the same everywhere
 
 
 class LookEncoder(nn.Module):
@@ -173,15 +174,12 @@ class LookEncoder(nn.Module):
     def __init__(self, views: int, width: float, features: int = FEATURES) -> None:
         super().__init__()
         stem = scale_channels(STEM, width)
-        planes = FOLD * FOLD * views + 3
+        planes = FOLD * FOLD * views + CONSTANTS
         layers = _normalised(nn.Conv2d(planes, stem, 3, 2, 1, bias=False), stem, active=True)
         self.stem = nn.Sequential(*layers)
         self.blocks, channels = inverted_residuals(stem, width, MOVE_STAGES)
-        last = nn.Conv2d(channels, LAST_OF_LOOK, 1, bias=False)
-        self.last = nn.Sequential(*_normalised(last, LAST_OF_LOOK, active=True))
-        likeness = 4 * encode.REACH + (2 * (2 * encode.REACH + 1) if views == 2 else 0)
-        self.compare = nn.Sequential(nn.Linear(likeness + 3, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU())
-        self.join = nn.Sequential(nn.Linear(LAST_OF_LOOK + 128, features), nn.ReLU())
+        last = nn.Conv2d(channels, features, 1, bias=False)
+        self.last = nn.Sequential(*_normalised(last, features, active=True))
         self.features = features
 
     def forward(
@@ -190,13 +188,13 @@ class LookEncoder(nn.Module):
         position: Float[Tensor, " look"],
         where: Float[Tensor, "look 2"],
     ) -> Float[Tensor, "look feature"]:
-        """Returns the vectors of normalised looks."""
+        """Returns the vectors of looks."""
+        light = encode.brightness(pixels)
+        pixels = encode.normalise_looks(pixels[:, None])[:, 0]
         folded = functional.pixel_unshuffle(encode.view_planes(pixels), FOLD)
-        constants = encode.constant_planes(position, where, folded)
+        constants = encode.constant_planes(position, where, light, folded)
         x = torch.cat([folded, constants], dim=1).contiguous(memory_format=torch.channels_last)
-        seen = self.last(self.blocks(self.stem(x))).mean(dim=(2, 3))
-        known = torch.cat([encode.likeness(pixels), position[:, None], where], dim=1)
-        return self.join(torch.cat([seen, self.compare(known)], dim=1))
+        return self.last(self.blocks(self.stem(x))).mean(dim=(2, 3))
 
 
 class MoveNet(nn.Module):
@@ -223,7 +221,7 @@ class MoveNet(nn.Module):
     ) -> Float[Tensor, "batch n"]:
         """Returns a score for each position."""
         position = indices[:, 0].to(pixels.dtype) / (self.positions - 1)
-        features = self.encoder(encode.normalise_looks(pixels)[:, 0], position, where)
+        features = self.encoder(pixels[:, 0], position, where)
         return encode.relative_to_scores(self.head(features), indices[:, 0], self.positions)
 
 
@@ -301,7 +299,7 @@ class LooksNet(nn.Module):
         """Returns a score for each position."""
         batch, slices = indices.shape
         position = indices.to(pixels.dtype) / (self.positions - 1)
-        looks = encode.normalise_looks(pixels).flatten(0, 1)
+        looks = pixels.flatten(0, 1)
         places = where[:, None, :].expand(batch, slices, 2).reshape(-1, 2)
         features = self.encoder(looks, position.flatten(), places).view(batch, slices, -1)
         x = self.enter(torch.cat([features, position_waves(position)], dim=2))

@@ -1,0 +1,72 @@
+"""From a store to a network, predictions and tables, by the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.train.conftest import write_store
+
+from dioptre.cli import main
+from dioptre.cli.console import BAD_INPUT
+from dioptre.dataset.store import PatchStore
+from dioptre.methods.learned import Learned
+
+TINY = ["--network", "move", "--width", "0.25", "--steps", "4", "--batch", "8"]
+QUICK = ["--validate-every", "2", "--validate-patches", "16"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> PatchStore:
+    return write_store(tmp_path_factory.mktemp("cli") / "store", 24, seed=2)
+
+
+def test_train_and_export(store: PatchStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", str(store.path), str(tmp_path / "run"), *TINY, *QUICK]) == 0
+    said = capsys.readouterr().out
+    assert "step 2: validation loss" in said
+    assert "best at step" in said
+    model = tmp_path / "model.onnx"
+    assert main(["export", str(tmp_path / "run"), str(model), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["difference"] < 1e-4
+    assert Learned(model).card.recipe["network"] == "move"
+    integers = ["export", str(tmp_path / "run"), str(tmp_path / "int8.onnx"), "--int8"]
+    assert main([*integers, "--data", str(store.path)]) == 0
+    assert "indices in integers" in capsys.readouterr().out
+    assert main(integers) == BAD_INPUT
+    assert "--data" in capsys.readouterr().err
+
+
+def test_predict_and_report(store: PatchStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    methods = "local-norm-dist-sq-1,census-transform"
+    command = ["predict", str(store.path), str(tmp_path / "found"), "--methods", methods]
+    assert main([*command, "--split", "validation", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["predictions"] == 12
+    assert main(["report", str(tmp_path / "found"), str(tmp_path / "tables"), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["method"] for row in rows] == methods.split(",")
+    assert rows[0]["paper"]["mae"] == 2.526
+    assert main(["report", str(tmp_path / "found"), str(tmp_path / "tables")]) == 0
+    assert "census-transform" in capsys.readouterr().out
+    text = (tmp_path / "tables" / "tables.md").read_text(encoding="utf-8")
+    assert "6 imported patches" in text
+
+
+def test_bad_input_is_a_sentence(
+    store: PatchStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*arguments: str) -> str:
+        assert main(list(arguments)) == BAD_INPUT
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        return said
+
+    path, out = str(store.path), str(tmp_path / "out")
+    assert "no folder" in refused("train", str(tmp_path / "nowhere"), out)
+    assert "one look" in refused("train", path, out, "--network", "move", "--problem", "I*")
+    assert "holds patches, not a training" in refused("export", path, str(tmp_path / "x.onnx"))
+    assert "did you mean census-transform" in refused("predict", path, out, "--methods", "census-transfrom")
+    assert "split test" in refused("predict", path, out)
+    assert "0 to 7 starts" in refused("predict", path, out, "--split", "train", "--starts", "9")
+    assert "not a folder of predictions" in refused("report", str(tmp_path), out)
+    assert not (tmp_path / "out").exists()
