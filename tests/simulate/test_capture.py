@@ -5,10 +5,12 @@ import pytest
 
 from dioptre.methods import best_index, scores
 from dioptre.optics import CameraModel, FocusGrid
+from dioptre.simulate import capture
 from dioptre.simulate.capture import KINDS, Conditions, draw_patch, draw_scene, draw_textures
 from dioptre.simulate.device import Device
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View
+from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import native_to_pixels
 from dioptre.stack import FocalStack
 
@@ -99,3 +101,19 @@ def test_other_cameras_just_work(camera: CameraModel, textures: list[np.ndarray]
     patch = draw_patch(camera, Device.center(), textures, np.random.default_rng(2), EASY, 64)
     assert patch.native.shape == (len(camera.grid), 2, 34, 64)
     assert 0 <= patch.truth < len(camera.grid)
+
+
+@pytest.mark.parametrize(("conditions", "wanders"), [(Conditions.exact(), False), (Conditions(), True)])
+def test_the_axis_of_an_exact_lens_stays_where_it_is(
+    textures: list[np.ndarray], monkeypatch: pytest.MonkeyPatch, conditions: Conditions, wanders: bool
+) -> None:
+    axes = []
+
+    def spy(scene: Scene, view: View, focus: np.ndarray, axis: np.ndarray) -> np.ndarray:
+        axes.append(axis)
+        return np.zeros((len(focus), 2, view.size, view.size), dtype=np.float32)
+
+    monkeypatch.setattr(capture, "render_stack", spy)
+    draw(textures, 0, conditions)
+    assert (np.ptp(axes[0], axis=0) > 0.1).all() == wanders
+    assert (axes[0] != 0).any() == wanders

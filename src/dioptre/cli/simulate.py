@@ -42,7 +42,7 @@ class Simulate:
     """Folder of photographs to paint surfaces with, beside leaves and print; skimage for scikit-image's."""
 
     exact_lens: bool = False
-    """Let the lens go exactly where it is told."""
+    """Let the lens go exactly where it is told, and its axis stay where it is."""
 
     workers: int = 0
     """Processes; 0 for one a core."""

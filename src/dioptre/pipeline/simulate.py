@@ -44,7 +44,7 @@ class Simulation:
         device: "center", "left", or "random" for another phone in every scene.
         light: "normal", "dark", "mixed" as drawn, or "both" for every scene in both, one after the other.
         split: "mixed", or the split that all scenes belong to.
-        exact_lens: Whether the lens goes exactly where it is told.
+        exact_lens: Whether the lens goes exactly where it is told, and its axis stays where it is.
         textures: A folder of photographs to paint surfaces with beside leaves and print, "skimage" for those
             that scikit-image brings, or "" for none.
     """

@@ -38,6 +38,7 @@ class Conditions:
 
     Attributes:
         actuator: The lens.
+        side_motion: How much of its usual wandering the optical axis does, 1 for all and 0 for none.
         dark: How often the light is low.
         contrast: Range of the textures' contrast, drawn evenly on a logarithmic scale.
         brightness: Range of the patches' mean signal in normal light, likewise, 1 at white.
@@ -48,6 +49,7 @@ class Conditions:
     """
 
     actuator: Actuator = field(default_factory=Actuator)
+    side_motion: float = 1.0
     dark: float = 0.03
     contrast: tuple[float, float] = (0.25, 1.0)
     brightness: tuple[float, float] = (0.03, 0.4)
@@ -58,8 +60,8 @@ class Conditions:
 
     @classmethod
     def exact(cls) -> "Conditions":
-        """Returns the same with a lens that goes where it is told."""
-        return cls(actuator=Actuator.exact())
+        """Returns the same with a lens that goes where it is told, and along its axis."""
+        return cls(actuator=Actuator.exact(), side_motion=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,8 @@ def draw_patch(
     if light is None:
         light = "dark" if rng.random() < conditions.dark else "normal"
     gain, noise = _draw_light(light, conditions, rng)
-    radiance = render_stack(scene, view, focus, _side_motion(len(focus), rng))
+    axis = conditions.side_motion * _side_motion(len(focus), rng)
+    radiance = render_stack(scene, view, focus, axis)
     radiance *= np.float32(gain)
     depths = scene.depth_map(size + 2 * RIM)[RIM:-RIM, RIM:-RIM]
     depth = float(np.median(depths))
