@@ -8,11 +8,9 @@ label is that of the patch.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +33,7 @@ from dioptre.groundtruth.register import (
 )
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import CameraModel, breathing
+from dioptre.pipeline.processes import map_in_order
 
 MULTIPLE = 8  # of which a size that is not asked for is one
 SPARE = 8  # pixels of drift that a search may find beyond the calibrated one
@@ -261,12 +260,7 @@ def _write(
     missing = writer.missing_shards()
     finished = writer.total - sum(len(writer.patches(number)) for number in missing)
     done(finished, writer.total)
-    with ExitStack() as stack:
-        if workers > 1:
-            pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=get_context("spawn")))
-            counts = pool.map(shard, missing)
-        else:
-            counts = map(shard, missing)
+    with closing(map_in_order(shard, missing, workers)) as counts:
         for count in counts:
             finished += count
             done(finished, writer.total)

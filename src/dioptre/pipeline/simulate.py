@@ -2,12 +2,11 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from itertools import accumulate
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from jaxtyping import Float32, UInt16
 from dioptre.dataset.images import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.optics import CameraModel, FocusGrid
+from dioptre.pipeline.processes import map_in_order
 from dioptre.simulate import sensor
 from dioptre.simulate.capture import Conditions, draw_patch, draw_textures
 from dioptre.simulate.device import Device
@@ -83,15 +83,10 @@ def simulate(
     missing = writer.missing_shards()
     finished = simulation.patches - sum(len(writer.patches(number)) for number in missing)
     done(finished, simulation.patches)
-    if workers <= 1:
-        for number in missing:
-            finished += _write_shard(writer, simulation, number)
+    with closing(map_in_order(partial(_write_shard, writer, simulation), missing, workers)) as counts:
+        for count in counts:
+            finished += count
             done(finished, simulation.patches)
-    else:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            for count in pool.map(partial(_write_shard, writer, simulation), missing):
-                finished += count
-                done(finished, simulation.patches)
     writer.finish()
 
 

@@ -1,15 +1,14 @@
 """How captures become patches, what became of each, and work on many captures at a time."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from typing import Literal, TypeVar
 
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.labels import FARTHEST_M, NEAREST_M, Labels, label_rows
 from dioptre.dataset.published import CAMERAS, Form, Rotation, Validation
+from dioptre.pipeline.processes import map_in_order
 
 FORMS: dict[str, tuple[Form, ...]] = {"raw": ("raw",), "up": ("up",), "auto": ("raw", "up")}
 
@@ -99,18 +98,10 @@ def each_capture(
 ) -> Outcomes:
     """Yields the outcome of every capture, in order; several processes work on them if there are workers."""
     done(0, len(sources))
-    if workers <= 1:
-        for at, source in enumerate(sources, 1):
-            yield task(source)
-            done(at, len(sources))
-        return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    try:
-        for at, outcome in enumerate(pool.map(task, sources), 1):
+    with closing(map_in_order(task, sources, workers)) as outcomes:
+        for at, outcome in enumerate(outcomes, 1):
             yield outcome
             done(at, len(sources))
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def chain(first: Iterable[Outcome], then: Outcomes) -> Outcomes:
