@@ -88,6 +88,15 @@ def _initialise(network: nn.Module) -> None:
             nn.init.zeros_(module.bias)
 
 
+POSITION_WAVES = 6  # the shortest is three positions of 49 long
+
+
+def position_waves(position: Float[Tensor, "batch slice"]) -> Float[Tensor, "batch slice wave"]:
+    """Returns the lens position, 0 to 1, as cosines and sines of half a wave and its doubles, by turns."""
+    phases = position[..., None] * (math.pi * 2.0 ** torch.arange(POSITION_WAVES, device=position.device))
+    return torch.stack([torch.cos(phases), torch.sin(phases)], dim=-1).flatten(-2)
+
+
 class SparseStem(nn.Module):
     """The first convolution (3 x 3, stride 2) of a one-hot input, without the input.
 
@@ -225,15 +234,6 @@ class MoveNet(nn.Module):
         return encode.relative_to_scores(self.head(features), indices[:, 0], self.positions)
 
 
-POSITION_WAVES = 6  # the shortest is three positions of 49 long
-
-
-def position_waves(position: Float[Tensor, "batch slice"]) -> Float[Tensor, "batch slice wave"]:
-    """Returns the lens position, 0 to 1, as sines and cosines of half a wave and its doubles."""
-    phases = position[..., None] * (math.pi * 2.0 ** torch.arange(POSITION_WAVES, device=position.device))
-    return torch.cat([torch.sin(phases), torch.cos(phases)], dim=-1)
-
-
 class Attention(nn.Module):
     """Looks attend to one another, then each thinks for itself; both are added to what there was."""
 
@@ -334,13 +334,20 @@ def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int
 
 
 def share_stem(network: nn.Module) -> None:
-    """Lets all positions of a one-hot network begin with the stem of the first."""
+    """Lets all positions of a one-hot network begin with one stem, in which a few channels tell the position.
+
+    Looks have mean 1, so what a filter does to a constant is a number that the position can choose: the first
+    channels begin with waves of it. Otherwise 49 stems would each have to learn the same thing.
+    """
     if not isinstance(network, OneHotNet):
         raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
     stem = network.stem
+    waves = position_waves(torch.linspace(0, 1, stem.positions)[None])[0]  # (position, wave)
+    count = min(waves.shape[1], len(stem.weight) // 2)
     with torch.no_grad():
         each = stem.weight.view(len(stem.weight), stem.positions, stem.views, 3, 3)
         each.copy_(each[:, :1].expand_as(each).clone())
+        each[:count] += waves.T[:count, :, None, None, None] / (stem.views * 9)
 
 
 class SharedBatchNorm(nn.BatchNorm2d):
