@@ -51,7 +51,7 @@ def rows_of(truth: np.ndarray) -> list[dict[str, object]]:
 
 
 def write(
-    path: Path, codes: np.ndarray, dioptres: np.ndarray, form: StoreFormat = FORMAT, **config: float
+    path: Path, codes: np.ndarray, dioptres: np.ndarray, form: StoreFormat = FORMAT, **config: float | str
 ) -> Report:
     """Writes a store and returns its check."""
     writer = StoreWriter(path / "store", form, config, len(codes))
@@ -129,7 +129,7 @@ def test_disparity_along_the_rows_is_named(tmp_path: Path, planes: tuple[np.ndar
     report = write(tmp_path, codes.swapaxes(3, 4), dioptres)
     assert len(report.flags) == 1
     assert "along the rows" in report.flags[0]
-    assert "--rotate" in report.flags[0]
+    assert "turn the pictures by a quarter" in report.flags[0]
 
 
 @pytest.mark.parametrize("how", ["swapped", "upside down"])
@@ -140,6 +140,17 @@ def test_disparity_the_wrong_way_round_is_named(
     report = write(tmp_path, codes[:, :, ::-1] if how == "swapped" else codes[..., ::-1, ::-1], dioptres)
     assert len(report.flags) == 1
     assert "the wrong way round" in report.flags[0]
+    assert "--rotate" not in report.flags[0]  # these pictures were not turned by an import
+
+
+@pytest.mark.parametrize(("turned", "other"), [("ccw", "cw"), ("cw", "ccw")])
+def test_pictures_turned_the_wrong_way_are_to_be_turned_the_other(
+    tmp_path: Path, planes: tuple[np.ndarray, np.ndarray], turned: str, other: str
+) -> None:
+    codes, dioptres = planes
+    report = write(tmp_path, codes[..., ::-1, ::-1], dioptres, rotate=turned)
+    assert len(report.flags) == 1
+    assert f"--rotate {other}, or swap" in report.flags[0]
 
 
 def test_a_bias_is_named(tmp_path: Path, planes: tuple[np.ndarray, np.ndarray]) -> None:

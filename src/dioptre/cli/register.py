@@ -14,8 +14,8 @@ from dioptre.cli.console import progress
 class Register:
     """Register the stacks of a store: all slices of a patch then show the same part of the scene.
 
-    Registered patches are smaller, because breathing carries a patch's border out of it. A run that was
-    stopped goes on where it was.
+    Registered patches of a simulated store are smaller, because breathing carries a patch's border out of it.
+    Those of an imported one keep their size. A run that was stopped goes on where it was.
     """
 
     store: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STORE")]
@@ -34,7 +34,8 @@ class Register:
     """What the image is magnified about, in pixels right of and below the centre of the frame."""
 
     size: int = 0
-    """Rows and columns of a registered patch; 0 for the largest multiple of 8 that every patch can fill."""
+    """Rows and columns of a registered patch; 0 for as many as imported patches have, or for the largest
+    multiple of 8 that every simulated one can fill."""
 
     workers: int = 0
     """Processes; 0 for one a core."""

@@ -41,7 +41,6 @@ from dioptre.optics import FocusGrid, metres_to_dioptres
 from dioptre.stack import LEFT, RIGHT
 
 BLACK, WHITE = 1024.0, 16368.0
-POSITIONS = 49
 DEPTH_FACTOR = 4  # frame pixels along a side of a depth pixel
 CAMERAS = ("center", "left", "right", "top", "bottom")
 TEST_SCENES = ("home1", "home2", "microkitchen1", "pillowroom1", "secondfloorgames")

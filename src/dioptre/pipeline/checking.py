@@ -81,6 +81,7 @@ class Report:
         misfit_shifted: The same, were the labels off by `bias` throughout.
         misfit_reversed: The same, were the labels counted from the other end.
         min_depth_m: Distance of the depth code 0 with which the labels were made; None if not told.
+        rotate: Which way an import turned the pictures; None if not told.
         depth_scale: How many times the labels' dioptres the peaks' are, best; None if that cannot be told.
         misfit_scaled: The misfit, were the labels so many times what they are.
         black: The store's code of black.
@@ -109,6 +110,7 @@ class Report:
     misfit_shifted: float
     misfit_reversed: float
     min_depth_m: float | None
+    rotate: str | None
     depth_scale: float | None
     misfit_scaled: float | None
     black: float
@@ -147,13 +149,16 @@ def check(
     rows = _sample_rows(store, patches_per_capture, np.random.default_rng(seed))
     peaks, disparities = _look(store, rows, done)
     truth = store.column("truth")[rows]
+    rotate = store.manifest.get("config", {}).get("rotate")
     evidence = (
         _compare(store, rows, truth, peaks)
         | _fit_depth(store, truth, peaks)
         | _look_at_codes(store, rows)
         | _summarise_disparities(disparities)
     )
-    report = Report(path=str(path), patches=len(store), sampled=len(rows), kept=_kept(store), **evidence)
+    report = Report(
+        path=str(path), patches=len(store), sampled=len(rows), kept=_kept(store), rotate=rotate, **evidence
+    )
     return replace(report, flags=flags_of(report))
 
 
@@ -400,7 +405,7 @@ def _flag_axis(report: Report) -> str | None:
     if abs(rows) > 2 * abs(cols) and abs(rows) > SURE * doubt:
         return (
             f"the views are apart along the rows ({rows:+.3f} pixels an index, along the columns "
-            f"{cols:+.3f}): turn the pictures by a quarter, as --rotate cw or ccw does"
+            f"{cols:+.3f}): turn the pictures by a quarter"
         )
     return None
 
@@ -410,12 +415,11 @@ def _flag_sign(report: Report) -> str | None:
     if cols is None or doubt is None:
         return None
     reverse = -1 if _flag_order(report) else 1
-    if reverse * cols < -SURE * doubt:
-        return (
-            f"the views are apart the wrong way round ({cols:+.3f} pixels an index): turn the pictures the "
-            "other way (--rotate cw instead of ccw), or swap left and right"
-        )
-    return None
+    if reverse * cols >= -SURE * doubt:
+        return None
+    other = {"ccw": "cw", "cw": "ccw"}.get(report.rotate or "")
+    remedy = f"turn the pictures the other way, --rotate {other}, or swap" if other else "swap"
+    return f"the views are apart the wrong way round ({cols:+.3f} pixels an index): {remedy} left and right"
 
 
 def _flag_few(report: Report) -> str | None:
