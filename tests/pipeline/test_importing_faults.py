@@ -325,6 +325,21 @@ def test_a_truncated_archive_is_named_and_its_whole_captures_are_kept(archives: 
     assert len(open_patches(tmp_path / "out")) == 2 * KEPT
 
 
+def test_what_an_archive_gave_before_it_was_deleted_is_named(archives: Path, tmp_path: Path) -> None:
+    source, out = tmp_path / "some", tmp_path / "out"
+    source.mkdir()
+    shutil.copy(archives / "test.tar.gz", source)
+    (source / "train1.tar.gz").write_bytes((archives / "train1.tar.gz").read_bytes()[:-100])
+    one_sentence(source, out, on_error="stop")
+    (source / "test.tar.gz").unlink()
+    shutil.copy(archives / "train1.tar.gz", source)
+    summary = run(source, out)
+    assert summary["earlier"] == ["home1_3-center"]
+    assert any("home1_3-center" in warning for warning in summary["warnings"])
+    assert list(summary["splits"]) == ["train"]
+    assert set(open_patches(out).column("capture")) == {"apt1_0-center", "home1_3-center"}
+
+
 def test_a_capture_in_two_archives_is_named(archives: Path, tmp_path: Path) -> None:
     shutil.copytree(archives, tmp_path / "twice")
     shutil.copy(archives / "train1.tar.gz", tmp_path / "twice" / "train6.tar.gz")

@@ -195,3 +195,10 @@ def test_another_camera_is_refused(patches: Path, camera: str, frames: np.ndarra
     assert register(unknown, tmp_path / "out", Registration(camera=camera), 1, ignore).kept == 4
     with pytest.raises(ValueError, match="6 slices, but the camera pixel3 49"):
         register(unknown, tmp_path / "refused", Registration(), 1, ignore)
+
+
+def test_a_registered_store_is_not_registered_again(patches: Path, camera: str, tmp_path: Path) -> None:
+    register(patches, tmp_path / "once", Registration(camera=camera), 1, ignore)
+    with pytest.raises(ValueError, match="once is registered already"):
+        register(tmp_path / "once", tmp_path / "twice", Registration(camera=camera), 1, ignore)
+    assert not (tmp_path / "twice").exists()

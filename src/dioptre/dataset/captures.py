@@ -181,6 +181,10 @@ class CaptureWriter:
         """Returns whether a capture has all its frames and its rows on the disk."""
         return self._file(name, "parquet").exists() and not self.missing_frames(name)
 
+    def complete_captures(self) -> list[str]:
+        """Returns the names of all captures that are complete, in order."""
+        return [name for name in self._names() if self.is_complete(name)]
+
     def has_frame(self, name: str, index: int, view: int) -> bool:
         """Returns whether a frame is on the disk as a whole."""
         self._check_position(index, view)
@@ -266,15 +270,13 @@ class CaptureWriter:
         """
         self.begin()
         summary = plain_json("summary", summary or {})
-        files = [file for kind in KINDS for file in (self.path / CAPTURES).glob(f"*.{kind}")]
-        names = sorted({file.stem for file in files if NAME.fullmatch(file.stem)})
-        complete = [name for name in names if self.is_complete(name)]
+        complete = self.complete_captures()
         tables = {name: read_parquet(self._file(name, "parquet")) for name in complete}
         tables = {name: table for name, table in tables.items() if len(table)}
         if not tables:
             raise ValueError(f"{self.path} cannot be finished: no capture that is complete has a patch")
         table = join_tables("captures", tables)
-        for name in set(names) - set(complete):
+        for name in set(self._names()) - set(complete):
             self.drop(name)
         manifest = self._plan() | {
             "captures": {name: self._hashes(name) for name in complete},
@@ -286,6 +288,11 @@ class CaptureWriter:
 
     def _plan(self) -> dict[str, Any]:
         return plan_of(KIND, self.format, self.config, frame=list(self.frame))
+
+    def _names(self) -> list[str]:
+        """Returns the names of all captures that have a file, in order."""
+        files = [file for kind in KINDS for file in (self.path / CAPTURES).glob(f"*.{kind}")]
+        return sorted({file.stem for file in files if NAME.fullmatch(file.stem)})
 
     def _file(self, name: str, kind: str) -> Path:
         if not NAME.fullmatch(name):

@@ -37,6 +37,7 @@ from dioptre.pipeline.processes import map_in_order
 
 MULTIPLE = 8  # of which a size that is not asked for is one
 SPARE = 8  # pixels of drift that a search may find beyond the calibrated one
+ZOOM_FACTOR = "zoom_factor"  # the column that only registered stores have
 WHITE = 65535.0  # of the registered codes, which begin at 0: finer than any sensor's
 
 
@@ -141,7 +142,7 @@ def register(
         shard_size: Patches that are registered and written at a time.
 
     Raises:
-        ValueError: If the store is not from this camera, or no patch can fill the size.
+        ValueError: If the store is registered or not from this camera, or no patch can fill the size.
     """
     opened = _open_source(source, registration)
     form = opened.store.format
@@ -176,6 +177,8 @@ def _spare(registration: Registration) -> int:
 
 def _open_source(path: Path, registration: Registration) -> _Source:
     store = open_patches(path)
+    if ZOOM_FACTOR in store.table.column_names:
+        raise ValueError(f"{path} is registered already; register the store that it was made from")
     camera = _camera_of(store, registration.camera)
     size, first = store.format.size, _corners(store)
     if "frame" in store.manifest:
@@ -284,7 +287,7 @@ def _register_patch(
     first = place_window(motion, n, size, source.wanted(row, size))
     held = hold_inside(motion, n, first, size)
     found = {
-        "zoom_factor": float(np.log(held.zoom[-1]) / np.log(guess.zoom[-1])),
+        ZOOM_FACTOR: float(np.log(held.zoom[-1]) / np.log(guess.zoom[-1])),
         "held_px": float(np.abs(held.shift - motion.shift).max()),
     }
     codes = np.rint(np.clip(resample(pixels, held, first, size), 0.0, 1.0) * np.float32(WHITE))

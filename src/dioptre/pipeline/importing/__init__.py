@@ -54,7 +54,9 @@ def import_captures(
             collected = _collect(outcomes, settings)
     if not any(outcome.kept for outcome in collected):
         raise ValueError(f"nothing was imported from {source}: {_why_nothing(collected, settings)}")
-    summary = summarise(collected, settings, writer.format, writer.config["source"] == SOURCE)
+    imported = {outcome.name for outcome in collected if not outcome.fault}
+    earlier = [name for name in writer.complete_captures() if name not in imported]
+    summary = summarise(collected, earlier, settings, writer.format, writer.config["source"] == SOURCE)
     with _naming(out):
         writer.finish(summary)
     return summary
@@ -102,12 +104,17 @@ def _why_nothing(outcomes: Sequence[Outcome], settings: Import) -> str:
 
 
 def summarise(
-    outcomes: Sequence[Outcome], settings: Import, form: StoreFormat, published: bool
+    outcomes: Sequence[Outcome],
+    earlier: Sequence[str],
+    settings: Import,
+    form: StoreFormat,
+    published: bool,
 ) -> dict[str, Any]:
     """Returns what a manifest says about an import, as plain JSON.
 
     Args:
-        outcomes: Of all captures.
+        outcomes: Of all captures of the source.
+        earlier: Captures that the store has besides, from a source that was there when the import began.
         settings: How they were imported.
         form: Of the store.
         published: Whether they are of the published set, so that the paper tells how much should be kept.
@@ -121,13 +128,14 @@ def summarise(
         },
         "skipped": [{"name": one.name, "reason": one.fault} for one in outcomes if one.fault],
         "without_patches": [one.name for one in good if not one.kept],
+        "earlier": list(earlier),
         "black": form.black,
         "white": form.white,
         "min_depth_m": settings.min_depth_m if published else None,
         "max_depth_m": settings.max_depth_m if published else None,
         "confidence": settings.confidence,
         "eight_bit_files": sum(one.eight_bit for one in good),
-        "warnings": _warnings(good, settings),
+        "warnings": _warnings(good, earlier, settings),
     }
 
 
@@ -142,8 +150,13 @@ def _split_summary(outcomes: Sequence[Outcome], paper: float | None) -> dict[str
     }
 
 
-def _warnings(outcomes: Sequence[Outcome], settings: Import) -> list[str]:
+def _warnings(outcomes: Sequence[Outcome], earlier: Sequence[str], settings: Import) -> list[str]:
     warnings = []
+    if earlier:
+        warnings.append(
+            f"the store also has what was imported before of {', '.join(earlier)}; this source does not give "
+            "it, and it is not counted here"
+        )
     eight_bit = sum(outcome.eight_bit for outcome in outcomes)
     if eight_bit:
         warnings.append(
