@@ -128,6 +128,17 @@ def test_only_a_simulated_store_knows_its_lens(store: PatchStore) -> None:
         fit.targets(source, Recipe(target="optics"))
 
 
+def test_a_second_answer_is_learned_and_forgotten(store: PatchStore, tmp_path: Path) -> None:
+    plain, pupil = (replace(TINY, network="one-hot", moves=weight) for weight in (0.0, 1.0))
+    train([store.path], tmp_path / "plain", plain, QUICK)
+    train([store.path], tmp_path / "pupil", pupil, QUICK)
+    assert weights(tmp_path / "pupil").keys() == weights(tmp_path / "plain").keys()
+    name = "blocks.0.layers.0.weight"
+    assert not torch.equal(weights(tmp_path / "pupil")[name], weights(tmp_path / "plain")[name])
+    with pytest.raises(ValueError, match="few looks"):
+        replace(pupil, problem=Problem.STACK_DUAL_PIXEL)
+
+
 def test_the_rate_rises_and_falls() -> None:
     recipe = replace(TINY, steps=1000, learning_rate=1.0)
     rates = [learning_rate(recipe, step) for step in range(1000)]

@@ -83,6 +83,9 @@ class Train:
     flips: Literal["none", "rows", "both"] = "none"
     """Turn patches upside down, or also mirror them (which exchanges the views)."""
 
+    moves: float = 0.0
+    """Weight of a second answer that a one-hot network learns, and then forgets: how far to move."""
+
     shared_stem: bool = False
     """Let all positions of a one-hot network begin with the same stem."""
 

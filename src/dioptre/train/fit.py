@@ -31,7 +31,7 @@ from dioptre.dataset.store import open_patches
 from dioptre.methods.base import Problem
 from dioptre.train import feed, loss
 from dioptre.train.feed import Batch, Feed, Looks, Source
-from dioptre.train.network import NETWORKS, share_stem, shared_batch_norms
+from dioptre.train.network import NETWORKS, OneHotNet, Pupil, share_stem, shared_batch_norms
 
 CHECKPOINT, BEST, TRAILS = "checkpoint.pt", "best.pt", "trails.npy"
 KIND, WHAT = "training", "a training's folder"
@@ -71,6 +71,8 @@ class Recipe:
         target: "label", or "optics" for where the simulated lens really was sharp, which only a simulated
             store knows: the lens's unknown error is then a spread of the answer and not a noise of the label.
         flips: Patches turned upside down ("rows") or also mirrored ("both").
+        moves: Weight of a second answer of a one-hot network, which it forgets after training: how far to
+            move. 0 for none.
         shared_stem: Whether all positions of a one-hot network begin with the same stem.
         frozen_norms: Whether batch normalisation keeps the statistics of the network it starts from.
         seed: Of everything random.
@@ -91,6 +93,7 @@ class Recipe:
     coefficient: float = 1.0
     target: Literal["label", "optics"] = "label"
     flips: feed.Flips = "none"
+    moves: float = 0.0
     shared_stem: bool = False
     frozen_norms: bool = False
     seed: int = 0
@@ -98,6 +101,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.network == "move" and self.whole:
             raise ValueError("a move network sees one look: --problem I1 or D1, not a whole stack")
+        if self.moves and (self.network != "one-hot" or self.whole):
+            raise ValueError("only a one-hot network of few looks can learn moves beside its answer")
         if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
             raise ValueError("steps, batch, width and learning rate are positive")
 
@@ -386,6 +391,10 @@ class _Trainer:
         if place.world > 1:
             shared_batch_norms(network)
         self.network = network.to(self.device)
+        self.learner = network
+        if recipe.moves:
+            assert isinstance(network, OneHotNet)
+            self.learner = Pupil(network).to(self.device)
         self.positions = source.positions
         self.average = (
             AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(recipe.average), use_buffers=True)
@@ -393,7 +402,7 @@ class _Trainer:
             else None
         )
         self.optimiser = torch.optim.AdamW(
-            network.parameters(),
+            self.learner.parameters(),
             lr=recipe.learning_rate,
             betas=(recipe.beta1, recipe.beta2),
             weight_decay=recipe.decay,
@@ -464,10 +473,15 @@ class _Trainer:
         if self.recipe.frozen_norms:
             freeze_norms(model)
         with self._precision():
-            scores = model(batch.pixels, batch.indices, batch.where)
-        value = loss.divergence(scores.float(), self._labels(batch.target)).mean()
+            scores = model(batch.pixels, batch.indices, batch.where).float()
+        labels = self._labels(batch.target)
+        if self.recipe.moves:
+            value = loss.divergence(scores[:, 0], labels).mean()
+            wanted = value + self.recipe.moves * loss.divergence(scores[:, 1], labels).mean()
+        else:
+            wanted = value = loss.divergence(scores, labels).mean()
         self.optimiser.zero_grad(set_to_none=True)
-        value.backward()
+        wanted.backward()
         self.optimiser.step()
         if self.average is not None:
             self.average.update_parameters(self.network)
@@ -495,14 +509,14 @@ class _Trainer:
         return torch.autocast(self.device.type, torch.bfloat16)
 
     def _wrap(self) -> nn.Module:
-        return self.network if self.place.world == 1 else DistributedDataParallel(self.network)
+        return self.learner if self.place.world == 1 else DistributedDataParallel(self.learner)
 
     def _resume(self) -> tuple[int, Validation | None, int]:
         """Returns the step to go on with, the best validation so far, and how many were worse since."""
         if not (self.out / CHECKPOINT).exists():
             return 0, None, 0
         state = torch.load(self.out / CHECKPOINT, weights_only=True, map_location=self.device)
-        self.network.load_state_dict(state["network"])
+        self.learner.load_state_dict(state["network"])
         self.optimiser.load_state_dict(state["optimiser"])
         if self.average is not None:
             self.average.load_state_dict(state["average"])
@@ -513,7 +527,7 @@ class _Trainer:
             "step": step,
             "best": asdict(best),
             "worse": worse,
-            "network": self.network.state_dict(),
+            "network": self.learner.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "average": None if self.average is None else self.average.state_dict(),
         }

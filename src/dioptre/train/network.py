@@ -150,6 +150,7 @@ class OneHotNet(nn.Module):
         last = scale_channels(LAST, max(1.0, width))
         self.last = nn.Sequential(*_normalised(nn.Conv2d(channels, last, 1, bias=False), last, active=True))
         self.head = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(last, positions))
+        self.channels = last
         _initialise(self)
 
     def forward(
@@ -160,8 +161,41 @@ class OneHotNet(nn.Module):
     ) -> Float[Tensor, "batch n"]:
         """Returns a score for each position; the paper's network does not know where a patch lies."""
         del where
+        return self.head(self.features(pixels, indices))
+
+    def features(
+        self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
+    ) -> Float[Tensor, "batch feature"]:
+        """Returns what the last layer before the answer says."""
         x = self.after_stem(self.stem(encode.normalise_looks(pixels), indices))
-        return self.head(self.last(self.blocks(x)).mean(dim=(2, 3)))
+        return self.last(self.blocks(x)).mean(dim=(2, 3))
+
+
+class Pupil(nn.Module):
+    """The paper's network while it learns, with a second answer that is then forgotten: how far to move.
+
+    From one look, a move can be told without the position, and both sides of focus are learned soon; from
+    there to the position is a smaller step than from nothing.
+    """
+
+    def __init__(self, network: OneHotNet) -> None:
+        super().__init__()
+        self.network = network
+        self.moves = nn.Linear(network.channels, 2 * network.stem.positions - 1)
+        nn.init.normal_(self.moves.weight, 0.0, 0.01)
+        nn.init.zeros_(self.moves.bias)
+
+    def forward(
+        self,
+        pixels: Float[Tensor, "batch slice view row col"],
+        indices: Int[Tensor, "batch slice"],
+        where: Float[Tensor, "batch 2"],
+    ) -> Float[Tensor, "batch 2 n"]:
+        """Returns both answers as scores over the ladder."""
+        del where
+        features = self.network.features(pixels, indices)
+        moved = encode.relative_to_scores(self.moves(features), indices[:, -1], self.network.stem.positions)
+        return torch.stack([self.network.head(features), moved], dim=1)
 
 
 # A look needs fewer blocks than a picture of many things, and its first halving is folded into channels.
