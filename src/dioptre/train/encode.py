@@ -10,18 +10,19 @@ from torch import Tensor
 DARK = 0.005  # added to the mean that a look is divided by: in the dark that would only show noise
 BLACK = 1e-3  # added where a logarithm is taken
 LIGHT_GAIN = 0.4  # makes logarithms of usual brightness numbers around 0
+CONTRAST_GAIN = 3.0  # makes usual contrast numbers around 1
 DIFFERENCE_GAIN = 4.0  # the views of a patch differ by a fraction of its contrast
 
 
 def normalise_looks(
     pixels: Float[Tensor, "batch slice view row col"],
 ) -> Float[Tensor, "batch slice view row col"]:
-    """Returns each look divided by the mean of its views: what is left is contrast, of mean 1.
+    """Returns each look as its contrast, the deviation from its mean as a part of that, amplified, and 1.
 
     One factor serves both views, since their ratio tells of the place in the frame and the side of focus.
     """
     mean = pixels.mean(dim=(2, 3, 4), keepdim=True)
-    return (pixels + DARK) / (mean + DARK)
+    return 1 + CONTRAST_GAIN * (pixels - mean) / (mean + DARK)
 
 
 def brightness(pixels: Float[Tensor, "look view row col"]) -> Float[Tensor, "look 2"]:

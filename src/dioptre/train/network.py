@@ -368,20 +368,25 @@ def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int
 
 
 def share_stem(network: nn.Module) -> None:
-    """Lets all positions of a one-hot network begin with one stem, in which a few channels tell the position.
+    """Lets all positions of a one-hot network begin with one stem, made to see what matters.
 
-    Looks have mean 1, so what a filter does to a constant is a number that the position can choose: the first
-    channels begin with waves of it. Otherwise 49 stems would each have to learn the same thing.
+    Otherwise 49 stems would each have to learn the same things. Looks have mean 1, so what a filter does to a
+    constant is a number that the position can choose: the first half of the channels begin with waves of it.
+    The other half begin with the difference of the views, if there are two, which is small and tells the
+    side of focus.
     """
     if not isinstance(network, OneHotNet):
         raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
     stem = network.stem
-    waves = position_waves(torch.linspace(0, 1, stem.positions)[None])[0]  # (position, wave)
-    count = min(waves.shape[1], len(stem.weight) // 2)
+    half = len(stem.weight) // 2
+    waves = position_waves(torch.linspace(0, 1, stem.positions)[None])[0].T[:half]  # (wave, position)
     with torch.no_grad():
         each = stem.weight.view(len(stem.weight), stem.positions, stem.views, 3, 3)
         each.copy_(each[:, :1].expand_as(each).clone())
-        each[:count] += waves.T[:count, :, None, None, None] / (stem.views * 9)
+        each[: len(waves)] += waves[:, :, None, None, None] / (stem.views * 9)
+        if stem.views == 2:
+            each[half:] *= encode.DIFFERENCE_GAIN
+            each[half:, :, 1] = -each[half:, :, 0]
 
 
 class SharedBatchNorm(nn.BatchNorm2d):
