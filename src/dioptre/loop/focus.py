@@ -1,4 +1,4 @@
-"""One call: a stack in, a FocusResult out.
+"""One call: a stack in, or one look, and a FocusResult out.
 
 Slices come in the order in which the user has them, and answers are in that order. Positions may rise or
 fall along it; a ladder inside the package always rises from far to near, so a stack that runs from near
@@ -16,13 +16,15 @@ import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
 from dioptre.dataset.images import read_pictures
-from dioptre.loop.verdict import Exposure, Reason, State, judge, peak_position
-from dioptre.methods import Method, Problem, find_method
+from dioptre.loop.verdict import Exposure, Reason, State, Verdict, judge, judge_belief, peak_position
+from dioptre.methods import Method, find_method
+from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels
 
 DEFAULT_METHOD: Final = "local-norm-dist-sq-4"
+SINGLE_METHODS: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}
 _TILES: Final = 4  # a region is cut into at most 4 x 4 tiles to see whether they agree
 
 
@@ -138,8 +140,8 @@ def focus(
         ValueError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
     row, chosen = find_method(method), _policy(policy)
-    if row.problem not in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL):
-        raise ValueError(f"{method} does not look at a whole stack")
+    if row.looks not in (WHOLE, ANY):
+        raise ValueError(f"{method} does not look at a whole stack, but at {row.looks} of its slices")
     if isinstance(stack, FocalStack):
         grid = stack.grid if grid is None and dioptres is None and positions_um is None else grid
         pixels, view_codes = _one_scene(stack), stack.view_codes
@@ -153,6 +155,61 @@ def focus(
     if len(regions) == 1:
         return regions[0]
     return replace(_decide(regions, chosen, ladder), regions=tuple(regions))
+
+
+def focus_from(
+    frame: Shaped[np.ndarray, "..."],
+    at: int,
+    method: str | None = None,
+    *,
+    grid: FocusGrid | None = None,
+    where: tuple[float, float] | None = None,
+    roi: Sequence[int] | None = None,
+    black: float | None = None,
+    white: float | None = None,
+) -> FocusResult:
+    """Returns where the lens must go from one look.
+
+    Args:
+        frame: (row, col), or (2, row, col) for the left and the right view, of any real dtype.
+        at: The position of the ladder that the look was taken at.
+        method: Key of a method for one look; by default ours for as many views as there are.
+        grid: The ladder; that of the published data set by default.
+        where: The region's centre in the camera's frame as (x, y), each in [-1, 1]; if the frame is the whole
+            of it, its region tells.
+        roi: A region (x, y, w, h) in pixels; the whole picture by default.
+        black: Value of black; 0 by default.
+        white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
+
+    Raises:
+        ValueError: The look, the position or the method cannot be used; the message says why.
+    """
+    codes = np.asarray(frame)
+    if codes.ndim not in (2, 3):
+        raise ValueError(f"a look is (row, col) or (2, row, col), not an array of shape {codes.shape}")
+    pixels = _to_pixels(codes[None], black, white)
+    row = find_method(SINGLE_METHODS[pixels.shape[1]] if method is None else method)
+    if row.looks not in (1, ANY):
+        raise ValueError(f"{row.key} does not take one look")
+    if row.views > pixels.shape[1]:
+        raise ValueError(f"{row.key} needs the left and the right view, but the look has only one")
+    ladder = _Ladder(FocusGrid.learnaf() if grid is None else grid)
+    if not 0 <= at < len(ladder.grid):
+        raise ValueError(f"the ladder has positions 0..{len(ladder.grid) - 1}, not {at}")
+    (region,) = _rois(roi, pixels.shape[2:])
+    if region is not None:
+        where = where or _centre(region, pixels.shape[2:])
+        pixels = pixels[:, :, region.y : region.y + region.h, region.x : region.x + region.w]
+    place = None if where is None else np.array([where])
+    look = FocalStack(np.ascontiguousarray(pixels[None]), np.array([[at]]), ladder.grid, place)
+    logs = row.build().scores(look)[0]
+    return _result(logs, judge_belief(logs, Exposure.of(pixels)), row, ladder, region)
+
+
+def _centre(region: Roi, shape: tuple[int, ...]) -> tuple[float, float]:
+    """Returns where in a picture the centre of a region lies, each axis in [-1, 1]."""
+    rows, cols = shape
+    return (2 * region.x + region.w) / cols - 1, (2 * region.y + region.h) / rows - 1
 
 
 def _policy(name: str) -> Policy:
@@ -258,9 +315,18 @@ def _focus_region(
     shown = region[::-1] if ladder.falling else region
     focuser = method.build()
     curve = focuser.scores(FocalStack.full(shown[None], ladder.grid, view_codes=view_codes))[0]
-    cut = _tiles(shown)
-    tiles = None if cut is None else focuser.scores(FocalStack.full(cut, ladder.grid, view_codes=view_codes))
-    verdict = judge(curve, tiles, Exposure.of(region))
+    if method.learned:
+        verdict = judge_belief(curve, Exposure.of(region))
+    else:
+        cut = _tiles(shown)
+        parts = None if cut is None else FocalStack.full(cut, ladder.grid, view_codes=view_codes)
+        verdict = judge(curve, None if parts is None else focuser.scores(parts), Exposure.of(region))
+    return _result(curve, verdict, method, ladder, roi)
+
+
+def _result(
+    curve: Float[np.ndarray, " n"], verdict: Verdict, method: Method, ladder: _Ladder, roi: Roi | None
+) -> FocusResult:
     position = peak_position(curve)
     known = ladder.grid.known
     dioptres = float(ladder.grid.index_to_dioptres(position)) if known else None

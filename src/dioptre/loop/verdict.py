@@ -10,6 +10,9 @@ off in two ways:
   agree on it, while defocus changes them smoothly. Third differences, in which a smooth curve vanishes,
   show it.
 
+A network does not score slices, it says which positions it believes in; there the verdict asks how much of
+its belief is near the answer (`judge_belief`).
+
 The peak must stand out of the slices on *both* sides. If it does so on one side only, the curve is still
 rising where the stack ends: the focus lies beyond.
 """
@@ -35,6 +38,8 @@ UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
 SPIKE: Final = 0.1  # neighbours of a lone spike reach less than this part of its height
 RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
 VALLEY: Final = 0.15  # how deep that valley is at least
+NEAR: Final = 1 / 12  # of the ladder: so far from the answer belief counts for it
+BELIEF: Final = 0.5  # that must be near an answer
 SATURATED: Final = 0.5  # part of the pixels at white
 DARK: Final = 0.01  # mean signal of a region that is too dark, if the curve is flat too
 WHITE: Final = 0.998
@@ -60,6 +65,7 @@ class Reason(StrEnum):
     TOO_FEW_SLICES = "too-few-slices"
     TOO_SMALL = "too-small"
     TWO_PEAKS = "two-peaks"
+    UNSURE = "unsure"
 
 
 WARNINGS: Final = frozenset({Reason.TWO_PEAKS})
@@ -74,6 +80,7 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
     Reason.TOO_SMALL: "so few slices of so small a region do not tell focus from noise: take more of either",
     Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
+    Reason.UNSURE: "the network believes in many positions at once: nothing to focus on, or a look too few",
 }
 
 
@@ -152,6 +159,26 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
     return Verdict(
         State.FAILED if failed else State.FOCUSED, min(sure, 0.5) if failed else sure, tuple(reasons)
     )
+
+
+def judge_belief(logs: Curve, exposure: Exposure) -> Verdict:
+    """Returns the verdict on what a network believes: its confidence is the belief near its answer.
+
+    Args:
+        logs: The logarithm of each position's probability.
+        exposure: How bright the region is.
+    """
+    belief = np.exp(logs)
+    reach = max(1, round(NEAR * len(logs)))
+    best = int(np.argmax(belief))
+    sure = float(belief[max(0, best - reach) : best + reach + 1].sum() / belief.sum())
+    reasons = [Reason.NOT_FINITE] if not exposure.finite else []
+    if exposure.saturated > SATURATED:
+        reasons.append(Reason.SATURATED)
+    if sure < BELIEF:
+        reasons += [Reason.UNSURE, *_too_dark(exposure)]
+    state = State.FAILED if reasons else State.FOCUSED
+    return Verdict(state, min(sure, 0.5) if reasons else sure, tuple(reasons))
 
 
 def _too_dark(exposure: Exposure) -> list[Reason]:

@@ -51,6 +51,7 @@ class Method:
         in_paper: True if it is a row of the paper's tables.
         looks: How many slices it is shown: WHOLE for the whole stack, ANY for as many as there are.
         after: Of several looks, the method that chooses the last one, seeing those before it.
+        learned: Whether its scores are logarithms of probabilities.
     """
 
     key: str
@@ -61,6 +62,7 @@ class Method:
     in_paper: bool = True
     looks: int = WHOLE
     after: str = ""
+    learned: bool = False
 
     @property
     def views(self) -> int:

@@ -1,11 +1,11 @@
 """One function for each arrow of the data flow: what it needs in, one folder out.
 
-    simulate     a store of labelled patches
-    importing    a store of labelled patches from the published data set or own captures
-    checking     whether the labels and codes of a store can be right
-    registering  a store of patches with focal breathing undone
-    predicting   what methods answer for the patches of a store
-    reporting    tables of predictions
-    demo         all of it on a small simulated test set, and one focus curve
-    processes    how work is shared
+simulate     a store of labelled patches
+importing    a store of labelled patches from the published data set or own captures
+checking     whether the labels and codes of a store can be right
+registering  a store of patches with focal breathing undone
+predicting   what methods answer for the patches of a store
+reporting    tables of predictions
+demo         all of it on a small simulated test set, and one focus curve
+processes    how work is shared
 """
