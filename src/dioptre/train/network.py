@@ -126,7 +126,9 @@ class SparseStem(nn.Module):
 
 def _columns(x: Float[Tensor, "batch channel row col"]) -> Float[Tensor, "batch place tap"]:
     """Returns the 3 x 3 neighbourhoods at every other pixel, channel by channel."""
-    batch, channels, rows, cols = x.shape
+    if not torch.onnx.is_in_onnx_export():
+        return functional.unfold(x, 3, padding=1, stride=2).transpose(1, 2)
+    batch, channels, rows, cols = x.shape  # ONNX has no unfold, and a poor replacement
     padded = functional.pad(x, (1, 1, 1, 1))
     taps = [padded[:, :, y : y + rows : 2, x : x + cols : 2] for y in range(3) for x in range(3)]
     return torch.stack(taps, dim=-1).permute(0, 2, 3, 1, 4).reshape(batch, rows * cols // 4, channels * 9)
