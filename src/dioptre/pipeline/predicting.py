@@ -15,7 +15,7 @@ from jaxtyping import Int
 
 from dioptre.dataset.manifest import begin_folder, finish_folder, read_parquet, write_file, write_parquet
 from dioptre.dataset.store import PatchStore, open_patches
-from dioptre.evaluate.predict import predict
+from dioptre.evaluate.predict import floor, predict
 from dioptre.methods import METHODS, find_method
 
 KIND = "predictions"
@@ -56,7 +56,7 @@ def predict_store(data: Path, out: Path, prediction: Prediction, done: Callable[
     plan = {
         "kind": KIND,
         "data": store.manifest["sha256"],
-        "config": store.manifest["config"],
+        "simulated": floor(store, rows[:1]) is not None,
         "methods": list(keys),
         "split": prediction.split,
         "starts": starts.tolist(),

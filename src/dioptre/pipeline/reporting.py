@@ -24,18 +24,14 @@ def report(predictions: Path, out: Path) -> list[Line]:
     out.mkdir(parents=True, exist_ok=True)
     text = tables.to_markdown(rows, "Predictions against truth", describe(manifest))
     write_file(out / MARKDOWN, lambda file: file.write(text.encode()))
-    about = {name: manifest[name] for name in ("data", "split", "patches", "starts")}
+    about = {name: manifest[name] for name in ("data", "simulated", "split", "patches", "starts")}
     write_json(out / JSON, tables.to_json(rows, about))
     return rows
 
 
 def describe(manifest: dict[str, Any]) -> str:
     """Returns what the predictions are of, in words."""
-    config = manifest["config"]
-    if "seed" in config and "patches" in config:
-        origin = f"simulated patches (seed {config['seed']}), not real captures"
-    else:
-        origin = "imported patches"
+    origin = "simulated patches, not real captures" if manifest["simulated"] else "imported patches"
     return (
         f"{manifest['patches']} {origin}, split {manifest['split']}. A method with few looks begins at "
         f"{len(manifest['starts'])} positions. Errors are in indices. The last two columns are the paper's "
