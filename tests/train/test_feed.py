@@ -64,6 +64,21 @@ def test_a_mirror_exchanges_the_views() -> None:
     assert places.tolist() == [[0.5, 0.25], [0.5, -0.25], [-0.5, 0.25]]
 
 
+def test_the_first_batches_see_a_part_of_each_patch(supply: Feed) -> None:
+    whole = replace(supply, flips="none")
+    early, late = (replace(whole, quarters=2).batch(number) for number in (1, 2))
+    size = whole.batch(1).pixels.shape[-1]
+    assert early.pixels.shape == (*whole.batch(1).pixels.shape[:3], size // 2, size // 2)
+    assert same(late, whole.batch(2))
+
+
+def test_a_quarter_is_cut_out_anywhere() -> None:
+    pixels = np.arange(2 * 6 * 8, dtype=np.float32).reshape(2, 1, 1, 6, 8)
+    cut = feed.quarter(pixels, np.array([[0.0, 0.0], [0.999, 0.999]]))
+    np.testing.assert_array_equal(cut[0, 0, 0], pixels[0, 0, 0, :3, :4])
+    np.testing.assert_array_equal(cut[1, 0, 0], pixels[1, 0, 0, 3:, 4:])
+
+
 def test_looks_are_where_they_should_be() -> None:
     rng, rows = np.random.default_rng(0), np.arange(50)
     assert (feed.whole_stack(7)(rng, rows) == np.arange(7)).all()
@@ -96,3 +111,14 @@ def test_several_stores_are_counted_through(
     np.testing.assert_array_equal(pixels[1], store.stack([3], [2]).pixels[0])
     np.testing.assert_allclose(where[2], [other.column("where_x")[0], other.column("where_y")[0]], rtol=1e-6)
     assert len(source.column("truth")) == 484
+
+
+def test_searches_are_practised_once_there_are_some() -> None:
+    random = feed.some_slices(7, ((5, 1.0),), most=1000)
+    searches, rows = feed.Searches(random), np.arange(20)
+    seen = {searches(np.random.default_rng(at), rows).shape[1] for at in range(40)}
+    assert seen == {5}
+    searches.trails = np.full((20, 7, 3), 6)
+    looks = [searches(np.random.default_rng(at), rows) for at in range(40)]
+    assert {one.shape[1] for one in looks} == {1, 2, 3, 5}
+    assert all((one == 6).all() for one in looks if one.shape[1] < 5)

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from dioptre.dataset.manifest import MANIFEST, WRITING
 from dioptre.dataset.store import PatchStore
 from dioptre.methods.base import Problem
 from dioptre.train import fit
-from dioptre.train.feed import Source
+from dioptre.train.feed import Memory, Source
 from dioptre.train.fit import Moment, Practice, Recipe, learning_rate, load_network, read_run, train
+from dioptre.train.network import Listener, LooksNet
 
 TINY = Recipe(network="move", width=0.25, steps=6, batch=8, beta1=0.9, schedule="cosine", average=0.9)
 QUICK = Practice(validate_every=3, validate_patches=16)
@@ -47,7 +49,7 @@ def test_a_tiny_network_learns(store: PatchStore, tmp_path: Path) -> None:
     blind = math.log(7) - 1.0  # a network that knows nothing; labels are a little narrower at the ends
     assert last.loss < 0.75 * blind
     assert seen[-1].step == 400
-    assert (tmp_path / "run" / fit.MANIFEST).exists()
+    assert (tmp_path / "run" / MANIFEST).exists()
     assert read_run(tmp_path / "run")["data"] == [store.manifest["sha256"]]
     assert list((tmp_path / "run").glob("events.*"))
 
@@ -63,7 +65,7 @@ def test_a_stopped_run_goes_on_to_the_same_result(store: PatchStore, tmp_path: P
 
     with pytest.raises(StopError):
         train([store.path], tmp_path / "parts", recipe, QUICK, watch=stop)
-    assert not (tmp_path / "parts" / fit.MANIFEST).exists()
+    assert not (tmp_path / "parts" / MANIFEST).exists()
     assert train([store.path], tmp_path / "parts", recipe, QUICK) == whole
     for name, one in weights(tmp_path / "whole").items():
         assert torch.equal(one, weights(tmp_path / "parts")[name]), name
@@ -73,7 +75,7 @@ def test_a_run_is_not_resumed_with_something_else(store: PatchStore, tmp_path: P
     train([store.path], tmp_path / "run", TINY, QUICK)
     with pytest.raises(ValueError, match="finished already"):
         train([store.path], tmp_path / "run", TINY, QUICK)
-    (tmp_path / "run" / fit.MANIFEST).rename(tmp_path / "run" / fit.WRITING)
+    (tmp_path / "run" / MANIFEST).rename(tmp_path / "run" / WRITING)
     with pytest.raises(ValueError, match="cannot be resumed"):
         train([store.path], tmp_path / "run", replace(TINY, seed=1), QUICK)
     with pytest.raises(ValueError, match="not finished"):
@@ -105,12 +107,12 @@ def test_a_later_step_sees_what_the_one_before_chose(store: PatchStore, tmp_path
 
 def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
     train([store.path], tmp_path / "move", TINY, QUICK)
-    recipe = replace(TINY, network="looks", learning_rate=1e-12, frozen_norms=True, average=0.0)
+    recipe = replace(TINY, network="looks", frozen=True)
     train([store.path], tmp_path / "looks", recipe, QUICK, start_from=tmp_path / "move")
-    name = "encoder.stem.0.weight"
-    torch.testing.assert_close(weights(tmp_path / "looks")[name], weights(tmp_path / "move")[name])
-    name = "encoder.stem.1.running_mean"
-    assert torch.equal(weights(tmp_path / "looks")[name], weights(tmp_path / "move")[name])
+    for name in ("encoder.stem.0.weight", "encoder.stem.1.running_mean"):
+        assert torch.equal(weights(tmp_path / "looks")[name], weights(tmp_path / "move")[name])
+    with pytest.raises(ValueError, match="an encoder to freeze"):
+        replace(TINY, frozen=True)
     with pytest.raises(ValueError, match="no weights"):
         train(
             [store.path],
@@ -119,6 +121,33 @@ def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
             QUICK,
             start_from=tmp_path / "move",
         )
+
+
+def test_what_a_frozen_encoder_said_is_remembered(store: PatchStore) -> None:
+    source, network = Source((store,)), LooksNet(7, 2, 0.25).eval()
+    memory = Memory(fit.remember(source, network, np.array([3, 5]), 2), source.where)
+    features, where = memory.read(np.array([5]), np.array([[6, 2]]), 2)
+    stack = store.stack([5], [6, 2])
+    given = torch.from_numpy(stack.pixels), torch.tensor([[6, 2]]), torch.from_numpy(where)
+    np.testing.assert_allclose(features, network.encode(*given).detach().numpy(), atol=1e-2)
+    np.testing.assert_allclose(where, stack.where, atol=1e-6)
+    answers = [Listener(network)(torch.from_numpy(features), *given[1:]), network(*given)]
+    torch.testing.assert_close(*answers, atol=1e-2, rtol=0)
+    assert (memory.features[4] == 0).all()
+
+
+def test_a_network_of_looks_practises_its_own_searches(store: PatchStore, tmp_path: Path) -> None:
+    train([store.path], tmp_path / "move", TINY, QUICK)
+    recipe = replace(TINY, network="looks", frozen=True)
+    whole = train([store.path], tmp_path / "whole", recipe, QUICK, start_from=tmp_path / "move")
+
+    def stop(moment: Moment) -> None:
+        if moment.step == 4:
+            raise StopError
+
+    with pytest.raises(StopError):
+        train([store.path], tmp_path / "parts", recipe, QUICK, start_from=tmp_path / "move", watch=stop)
+    assert train([store.path], tmp_path / "parts", recipe, QUICK, start_from=tmp_path / "move") == whole
 
 
 def test_only_a_simulated_store_knows_its_lens(store: PatchStore) -> None:

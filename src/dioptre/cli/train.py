@@ -83,14 +83,17 @@ class Train:
     flips: Literal["none", "rows", "both"] = "none"
     """Turn patches upside down, or also mirror them (which exchanges the views)."""
 
+    quarters: float = 0.0
+    """Part of the steps, the first ones, that see only a quarter of each patch, in a quarter of the time."""
+
     moves: float = 0.0
     """Weight of a second answer that a one-hot network learns, and then forgets: how far to move."""
 
     shared_stem: bool = False
     """Let all positions of a one-hot network begin with the same stem."""
 
-    frozen_norms: bool = False
-    """Keep the batch normalisation statistics of the network that is started from."""
+    frozen: bool = False
+    """Keep the encoder of the network that is started from; the rest then learns quickly."""
 
     seed: int = 0
     """Of everything random."""

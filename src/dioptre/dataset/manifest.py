@@ -116,7 +116,11 @@ def finish_folder(
     for leftover in folder.rglob(f"*{PARTIAL}"):
         leftover.unlink()
     write_file(folder / table_name, lambda file: write_parquet(table, file))
-    # The manifest contains the plan: a run stopped between these two lines can still be resumed.
+    write_manifest(folder, manifest)
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Makes a folder complete. The manifest contains the plan: stopped half-way, it can still be resumed."""
     write_json(folder / WRITING, manifest)
     (folder / WRITING).replace(folder / MANIFEST)
 

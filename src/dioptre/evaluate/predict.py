@@ -89,7 +89,7 @@ def floor(store: PatchStore, rows: Int[np.ndarray, " batch"]) -> Int[np.ndarray,
     if not {"lens_error", "depth"} <= set(store.table.column_names):
         return None
     grid = store.format.grid
-    exact = np.interp(store.column("depth")[rows], grid.dioptres, np.arange(len(grid)))
+    exact = grid.dioptres_to_index(store.column("depth")[rows])
     error = store.column("lens_error")
     sharp = exact - (error[rows] - error.mean())
     return np.clip(np.round(sharp), 0, len(grid) - 1).astype(np.int64)

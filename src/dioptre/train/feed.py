@@ -30,13 +30,13 @@ class Batch:
     """Some patches to learn from.
 
     Attributes:
-        pixels: What was seen.
+        pixels: What was seen, or what an encoder said of it.
         indices: Where the lens was.
         where: The patches' centres in the frame.
         target: The true position, in indices.
     """
 
-    pixels: Float[Tensor, "batch slice view row col"]
+    pixels: Float[Tensor, "batch slice ..."]
     indices: Int[Tensor, "batch slice"]
     where: Float[Tensor, "batch 2"]
     target: Float[Tensor, " batch"]
@@ -68,9 +68,18 @@ class Source:
         """Positions of the ladder."""
         return len(self.stores[0].format.grid)
 
+    def __len__(self) -> int:
+        """Returns the number of patches."""
+        return sum(len(store) for store in self.stores)
+
     def column(self, name: str) -> Shaped[np.ndarray, " n"]:
         """Returns a column of all tables, one after the other."""
         return np.concatenate([store.column(name) for store in self.stores])
+
+    @property
+    def where(self) -> Float32[np.ndarray, "n 2"]:
+        """The patches' centres in the frame, as (x, y)."""
+        return np.stack([self.column("where_x"), self.column("where_y")], axis=1).astype(np.float32)
 
     def has_column(self, name: str) -> bool:
         """Returns whether every table has it."""
@@ -95,6 +104,35 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
+class Memory:
+    """What an encoder said of every look at every patch of a source, in place of the pixels.
+
+    Attributes:
+        features: In half precision.
+        where: The patches' centres in the frame.
+    """
+
+    features: Shaped[np.ndarray, "all position feature"]
+    where: Float32[np.ndarray, "all 2"]
+
+    @property
+    def positions(self) -> int:
+        """Positions of the ladder."""
+        return self.features.shape[1]
+
+    def __len__(self) -> int:
+        """Returns the number of patches."""
+        return len(self.features)
+
+    def read(
+        self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch slice"], views: int
+    ) -> tuple[Float32[np.ndarray, "batch slice feature"], Float32[np.ndarray, "batch 2"]]:
+        """Returns the features of some looks at some patches, and where these lie in their frames."""
+        del views
+        return self.features[rows[:, None], indices].astype(np.float32), self.where[rows]
+
+
+@dataclass(frozen=True, eq=False)
 class Feed:
     """An endless supply of batches, the same for the same seed.
 
@@ -107,10 +145,11 @@ class Feed:
         size: Patches in a batch, of all processes together.
         seed: Of everything random.
         flips: Whether patches are turned upside down, or also mirrored (two views then change places).
+        quarters: In so many batches, the first ones, only a quarter of each patch is seen, cut out anywhere.
         part: Which part of each batch is this process's, and of how many.
     """
 
-    source: Source
+    source: Source | Memory
     rows: Int[np.ndarray, " n"]
     target: Float[np.ndarray, " all"]
     views: int
@@ -118,6 +157,7 @@ class Feed:
     size: int
     seed: int = 0
     flips: Flips = "none"
+    quarters: int = 0
     part: tuple[int, int] = (0, 1)
 
     def batch(self, number: int) -> Batch:
@@ -127,9 +167,12 @@ class Feed:
         indices = self.looks(rng, rows)
         indices = indices[: len(indices) // self.part[1] * self.part[1]]  # all parts are of one size
         turned = rng.random((len(indices), 2)) < 0.5
+        corners = rng.random((len(indices), 2))
         mine = slice(self.part[0], len(indices), self.part[1])
         rows, indices, turned = rows[: len(indices)][mine], indices[mine], turned[mine]
         pixels, where = self.source.read(rows, indices, self.views)
+        if number < self.quarters:
+            pixels = quarter(pixels, corners[mine])
         if self.flips != "none":
             turn(pixels, where, turned[:, 0], turned[:, 1] & (self.flips == "both"))
         return Batch(
@@ -171,6 +214,21 @@ def turn(
     for at in np.flatnonzero(mirrored):
         pixels[at] = pixels[at, :, ::-1, :, ::-1].copy()
         where[at, 0] *= -1
+
+
+def quarter(
+    pixels: Float32[np.ndarray, "batch slice view row col"], corners: Float[np.ndarray, "batch 2"]
+) -> Float32[np.ndarray, "batch slice view half_row half_col"]:
+    """Returns half the rows and half the columns of each patch.
+
+    Args:
+        pixels: The patches.
+        corners: How far down and to the right each part begins, from 0 to 1.
+    """
+    rows, cols = pixels.shape[3] // 2, pixels.shape[4] // 2
+    at = (corners * (pixels.shape[3] - rows + 1, pixels.shape[4] - cols + 1)).astype(np.int64)
+    parts = [one[..., y : y + rows, x : x + cols] for one, (y, x) in zip(pixels, at, strict=True)]
+    return np.stack(parts)
 
 
 # Which positions are seen
@@ -216,3 +274,24 @@ def some_slices(positions: int, counts: Sequence[tuple[int, float]], most: int) 
         return rng.permuted(np.tile(np.arange(positions), (fewer, 1)), axis=1)[:, :count]
 
     return looks
+
+
+@dataclass(eq=False)
+class Searches:
+    """Looks at positions drawn at random and, as soon as there are any, as often the looks of searches.
+
+    Attributes:
+        random: Draws positions.
+        trails: The positions that searches looked at, for each patch of the source and each start.
+    """
+
+    random: Looks
+    trails: Int[np.ndarray, "all start step"] | None = None
+
+    def __call__(
+        self, rng: np.random.Generator, rows: Int[np.ndarray, " batch"]
+    ) -> Int[np.ndarray, "fewer slice"]:
+        """Returns which positions are seen of each patch: in a search, as many as it has come to."""
+        if self.trails is None or rng.random() < 0.5:
+            return self.random(rng, rows)
+        return trail(self.trails)(rng, rows)[:, : rng.integers(1, self.trails.shape[2] + 1)]

@@ -4,6 +4,7 @@
     checkpoint.pt   where the training is; written now and then, replaced as a whole
     best.pt         the weights with the lowest validation loss so far
     trails.npy      for later steps: where the networks before this one looked
+    features.npy    for a frozen encoder: what it says of every look
     events.*        TensorBoard's
     manifest.json   written last: its presence means that the training is finished
 
@@ -20,20 +21,28 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dioptre import __version__
-from dioptre.dataset.manifest import MANIFEST, WRITING, begin_folder, read_manifest, write_json
+from dioptre.dataset.manifest import begin_folder, read_manifest, write_file, write_manifest
 from dioptre.dataset.store import open_patches
 from dioptre.methods.base import Problem
 from dioptre.train import feed, loss
-from dioptre.train.feed import Batch, Feed, Looks, Source
-from dioptre.train.network import NETWORKS, OneHotNet, Pupil, share_stem, shared_batch_norms
+from dioptre.train.feed import Batch, Feed, Looks, Memory, Searches, Source
+from dioptre.train.network import (
+    NETWORKS,
+    Listener,
+    LooksNet,
+    OneHotNet,
+    Pupil,
+    share_stem,
+    shared_batch_norms,
+)
 
-CHECKPOINT, BEST, TRAILS = "checkpoint.pt", "best.pt", "trails.npy"
+CHECKPOINT, BEST, TRAILS, FEATURES = "checkpoint.pt", "best.pt", "trails.npy", "features.npy"
 KIND, WHAT = "training", "a training's folder"
 
 # How many looks a network for any number of them practises with, and how often.
@@ -46,6 +55,7 @@ LOOK_COUNTS = (
     (16, 0.05),
     (49, 0.15),
 )
+SEARCH_STEPS = 2  # after the first look, in the searches that it practises
 VALIDATION_SEED = 77
 VALIDATION_BATCH = 64
 
@@ -71,10 +81,14 @@ class Recipe:
         target: "label", or "optics" for where the simulated lens really was sharp, which only a simulated
             store knows: the lens's unknown error is then a spread of the answer and not a noise of the label.
         flips: Patches turned upside down ("rows") or also mirrored ("both").
+        quarters: Part of the steps, the first ones, that see a quarter of each patch: they take a quarter of
+            the time, and most of what there is to learn can be learned from them.
         moves: Weight of a second answer of a one-hot network, which it forgets after training: how far to
             move. 0 for none.
         shared_stem: Whether all positions of a one-hot network begin with the same stem.
-        frozen_norms: Whether batch normalisation keeps the statistics of the network it starts from.
+        frozen: Whether the encoder of a network of looks stays what it was in the network it starts from.
+            What it says of every look is then kept, and the rest learns quickly; best from scenes that
+            the encoder has not learned from, of which it says too much.
         seed: Of everything random.
     """
 
@@ -93,9 +107,10 @@ class Recipe:
     coefficient: float = 1.0
     target: Literal["label", "optics"] = "label"
     flips: feed.Flips = "none"
+    quarters: float = 0.0
     moves: float = 0.0
     shared_stem: bool = False
-    frozen_norms: bool = False
+    frozen: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -105,6 +120,12 @@ class Recipe:
             raise ValueError("only a one-hot network of few looks can learn moves beside its answer")
         if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
             raise ValueError("steps, batch, width and learning rate are positive")
+        if self.frozen and (self.network != "looks" or self.flips != "none" or self.quarters):
+            raise ValueError(
+                "only a network of looks has an encoder to freeze; it then sees patches as they are"
+            )
+        if not 0 <= self.quarters <= 1:
+            raise ValueError("quarters is a part of the steps, from 0 to 1")
 
     @property
     def views(self) -> int:
@@ -185,8 +206,8 @@ def train(
     if place.first:
         begin_folder(out, entries, WHAT)
     network = _prepare(recipe, source, start_from)
-    looks = _looks(recipe, source, out, after, place)
     with place:
+        looks = _looks(recipe, source, out, after, place)
         trainer = _Trainer(network, recipe, practice, source, looks, out, place, watch)
         last = trainer.run()
     if place.first:
@@ -241,15 +262,8 @@ def _entries(
 
 
 def _finish(out: Path, entries: dict[str, Any], best: Validation) -> None:
-    write_json(out / WRITING, {**entries, "validation": asdict(best)})
-    (out / WRITING).replace(out / MANIFEST)
+    write_manifest(out, {**entries, "validation": asdict(best)})
     (out / CHECKPOINT).unlink()
-
-
-def _save(path: Path, state: dict[str, Any]) -> None:
-    partial = path.with_suffix(".partial")
-    torch.save(state, partial)
-    partial.replace(path)
 
 
 def read_run(path: Path) -> dict[str, Any]:
@@ -315,8 +329,7 @@ def targets(source: Source, recipe: Recipe) -> Float[np.ndarray, " all"]:
         return source.column("truth").astype(np.float64)
     if not (source.has_column("lens_error") and source.has_column("depth")):
         raise ValueError("only a simulated store knows where its lens was sharp: train with --target label")
-    dioptres = source.stores[0].format.grid.dioptres
-    exact = np.interp(source.column("depth"), dioptres, np.arange(len(dioptres)))
+    exact = source.stores[0].format.grid.dioptres_to_index(source.column("depth"))
     error = source.column("lens_error")
     return exact - (error - error.mean())
 
@@ -324,33 +337,60 @@ def targets(source: Source, recipe: Recipe) -> Float[np.ndarray, " all"]:
 def _looks(recipe: Recipe, source: Source, out: Path, after: Sequence[Path], place: Place) -> Looks:
     positions = source.positions
     if recipe.network == "looks":
-        most = recipe.batch
+        most = recipe.batch * positions if recipe.frozen else recipe.batch
         counts = [(min(count, positions), share) for count, share in LOOK_COUNTS]
-        return feed.some_slices(positions, counts, most)
+        return Searches(feed.some_slices(positions, counts, most))
     if recipe.whole:
         return feed.whole_stack(positions)
     if not after:
         return feed.random_start(positions)
-    if place.first and not (out / TRAILS).exists():
-        trails = follow(source, [load_network(one) for one in after], recipe.views)
-        partial = out / f"{TRAILS}.partial.npy"
-        np.save(partial, trails)
-        partial.replace(out / TRAILS)
+    return feed.trail(
+        _kept(out / TRAILS, lambda: follow(source, [load_network(one) for one in after], recipe.views), place)
+    )
+
+
+def _kept(path: Path, make: Callable[[], Shaped[np.ndarray, "..."]], place: Place) -> Any:
+    """Returns an array that one process makes, once for a run."""
+    if place.first and not path.exists():
+        made = make()
+        write_file(path, lambda file: np.save(file, made))
     if place.world > 1:
         distributed.barrier()
-    return feed.trail(np.load(out / TRAILS))
+    return np.load(path)
+
+
+@torch.no_grad()
+def remember(
+    source: Source, network: LooksNet, rows: Int[np.ndarray, " some"], views: int, batch: int = 4
+) -> Shaped[np.ndarray, "all position feature"]:
+    """Returns what a network's encoder says of every look at some patches of a source; 0 for the others."""
+    positions = source.positions
+    features = np.zeros((len(source), positions, network.encoder.features), np.float16)
+    for begin in range(0, len(rows), batch):
+        some = rows[begin : begin + batch]
+        everything = np.tile(np.arange(positions), (len(some), 1))
+        pixels, where = source.read(some, everything, views)
+        given = _tensors_for(network, pixels, everything, where)
+        features[some] = network.eval().encode(*given).cpu().numpy()
+    return features
+
+
+def _tensors_for(network: nn.Module, *arrays: Shaped[np.ndarray, "..."]) -> tuple[Tensor, ...]:
+    """Returns arrays as tensors where a network is."""
+    device = next(network.parameters()).device
+    return tuple(torch.from_numpy(one).to(device) for one in arrays)
 
 
 @torch.no_grad()
 def follow(
-    source: Source, networks: Sequence[nn.Module], views: int, batch: int = 16
+    source: Source | Memory, networks: Sequence[nn.Module], views: int, batch: int = 16
 ) -> Int[np.ndarray, "all start step"]:
     """Returns where networks look, one after the other, from every start of every patch.
 
     Each network sees all looks so far and its answer is the next look.
     """
     positions = source.positions
-    patches = sum(len(store) for store in source.stores)
+    patches = len(source)
     trails = np.empty((patches, positions, len(networks) + 1), np.int16)
     trails[:, :, 0] = np.arange(positions)
     everything = np.arange(positions)
@@ -360,12 +400,9 @@ def follow(
         for step, network in enumerate(networks):
             for at, row in enumerate(rows):
                 seen = trails[row, :, : step + 1].astype(np.int64)
-                scores = network(
-                    torch.from_numpy(pixels[at][seen]),
-                    torch.from_numpy(seen),
-                    torch.from_numpy(where[at]).expand(positions, 2),
-                )
-                trails[row, :, step + 1] = scores.argmax(dim=1).numpy()
+                given = (pixels[at][seen], seen, np.tile(where[at], (positions, 1)))
+                scores = network(*_tensors_for(network, *given))
+                trails[row, :, step + 1] = scores.argmax(dim=1).cpu().numpy()
     return trails
 
 
@@ -395,6 +432,8 @@ class _Trainer:
         if recipe.moves:
             assert isinstance(network, OneHotNet)
             self.learner = Pupil(network).to(self.device)
+        elif recipe.frozen:
+            self.learner = self._asked(network)
         self.positions = source.positions
         self.average = (
             AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(recipe.average), use_buffers=True)
@@ -408,24 +447,34 @@ class _Trainer:
             weight_decay=recipe.decay,
         )
         target, split = targets(source, recipe), source.column("split")
+        rows = {name: _rows(split, name) for name in ("train", "validation")}
+        self.given: Source | Memory = source
+        if recipe.frozen:
+            assert isinstance(network, LooksNet)
+            both = np.concatenate(list(rows.values()))
+            kept = _kept(out / FEATURES, lambda: remember(source, network, both, recipe.views), place)
+            self.given = Memory(kept, source.where)
         self.feed = Feed(
-            source,
-            _rows(split, "train"),
+            self.given,
+            rows["train"],
             target,
             recipe.views,
             looks,
             recipe.batch,
             recipe.seed,
             recipe.flips,
+            round(recipe.quarters * recipe.steps),
             (place.rank, place.world),
         )
         self.check = replace(
             self.feed,
-            rows=_rows(split, "validation"),
+            rows=rows["validation"],
+            looks=looks.random if isinstance(looks, Searches) else looks,
             target=source.column("truth").astype(np.float64),
             size=VALIDATION_BATCH,
             seed=VALIDATION_SEED,
             flips="none",
+            quarters=0,
             part=(0, 1),
         )
         if recipe.batch % place.world:
@@ -436,29 +485,46 @@ class _Trainer:
         step, best, worse = self._resume()
         model = self._wrap()
         log = self._log()
-        last = best
-        for batch in self.feed.stream(step, self.recipe.steps):
-            value = self._step(model, batch.to(self.device), step)
-            step += 1
-            due = step % self.practice.validate_every == 0 or step == self.recipe.steps
-            if due:
-                last = self.validate(step)
-                if best is None or last.loss < best.loss:
-                    best, worse = last, 0
-                    self._keep(BEST, self.result().state_dict())
-                else:
-                    worse += 1
-                self._keep(CHECKPOINT, self._state(step, best, worse))
-                log("validation/loss", last.loss, step)
-                log("validation/mae", last.mae, step)
-            if step % 20 == 0 or due:
-                log("train/loss", value, step)
+        every = self.practice.validate_every
+        while step < self.recipe.steps and not (self.practice.patience and worse >= self.practice.patience):
+            self._search(step)
+            until = min((step // every + 1) * every, self.recipe.steps)
+            for batch in self.feed.stream(step, until):
+                value = self._step(model, batch.to(self.device), step)
+                step += 1
+                if step % 20 == 0 or step == until:
+                    log("train/loss", value, step)
+                if self.watch is not None and step < until:
+                    self.watch(Moment(step, self.recipe.steps, value, None))
+            last = self.validate(step)
+            if best is None or last.loss < best.loss:
+                best, worse = last, 0
+                self._keep(BEST, self.result().state_dict())
+            else:
+                worse += 1
+            self._keep(CHECKPOINT, self._state(step, best, worse))
+            log("validation/loss", last.loss, step)
+            log("validation/mae", last.mae, step)
             if self.watch is not None:
-                self.watch(Moment(step, self.recipe.steps, value, last if due else None))
-            if self.practice.patience and worse >= self.practice.patience:
-                break
+                self.watch(Moment(step, self.recipe.steps, value, last))
         assert best is not None, "a training has at least one validation"
         return best
+
+    def _search(self, step: int) -> None:
+        """Lets a network that can see any number of looks search from every start, to learn from that next.
+
+        Only what a frozen encoder said can be searched so quickly.
+        """
+        if step and isinstance(self.given, Memory) and isinstance(self.feed.looks, Searches):
+            asked = self._asked(self.result()).eval()
+            self.feed.looks.trails = follow(self.given, [asked] * SEARCH_STEPS, self.recipe.views)
+
+    def _asked(self, network: nn.Module) -> nn.Module:
+        """Returns a network in the form that answers to what the feed gives."""
+        if not self.recipe.frozen:
+            return network
+        assert isinstance(network, LooksNet)
+        return Listener(network)
 
     def result(self) -> nn.Module:
         """Returns the network to keep: the running average, if there is one."""
@@ -470,8 +536,6 @@ class _Trainer:
             group["lr"] = rate
         torch.manual_seed(self.recipe.seed * 1_000_003 + step * self.place.world + self.place.rank)
         model.train()
-        if self.recipe.frozen_norms:
-            freeze_norms(model)
         with self._precision():
             scores = model(batch.pixels, batch.indices, batch.where).float()
         labels = self._labels(batch.target)
@@ -490,7 +554,7 @@ class _Trainer:
     @torch.no_grad()
     def validate(self, step: int) -> Validation:
         """Returns how well the network to keep does on validation patches."""
-        network = self.result().eval()
+        network = self._asked(self.result()).eval()
         losses, errors = [], []
         batches = -(-self.practice.validate_patches // VALIDATION_BATCH)
         for batch in self.check.stream(0, batches):
@@ -534,7 +598,7 @@ class _Trainer:
 
     def _keep(self, name: str, state: dict[str, Any]) -> None:
         if self.place.first:
-            _save(self.out / name, state)
+            write_file(self.out / name, lambda file: torch.save(state, file))
 
     def _log(self) -> Callable[[str, float, int], None]:
         if not self.place.first:
@@ -564,10 +628,3 @@ def learning_rate(recipe: Recipe, step: int) -> float:
         return recipe.learning_rate * (step + 1) / warm
     along = (step - warm) / max(1, recipe.steps - warm)
     return recipe.learning_rate * 0.5 * (1 + float(np.cos(np.pi * along)))
-
-
-def freeze_norms(network: nn.Module) -> None:
-    """Lets batch normalisation use its running statistics, and keep them."""
-    for module in network.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            module.eval()

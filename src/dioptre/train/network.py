@@ -184,8 +184,7 @@ class Pupil(nn.Module):
         super().__init__()
         self.network = network
         self.moves = nn.Linear(network.channels, 2 * network.stem.positions - 1)
-        nn.init.normal_(self.moves.weight, 0.0, 0.01)
-        nn.init.zeros_(self.moves.bias)
+        _initialise(self.moves)
 
     def forward(
         self,
@@ -333,18 +332,54 @@ class LooksNet(nn.Module):
         where: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n"]:
         """Returns a score for each position."""
+        return self.decide(self.encode(pixels, indices, where), indices)
+
+    def encode(
+        self,
+        pixels: Float[Tensor, "batch slice view row col"],
+        indices: Int[Tensor, "batch slice"],
+        where: Float[Tensor, "batch 2"],
+    ) -> Float[Tensor, "batch slice feature"]:
+        """Returns what each look says alone."""
         batch, slices = indices.shape
-        position = indices.to(pixels.dtype) / (self.positions - 1)
-        looks = pixels.flatten(0, 1)
         places = where[:, None, :].expand(batch, slices, 2).reshape(-1, 2)
-        features = self.encoder(looks, position.flatten(), places).view(batch, slices, -1)
-        x = self.enter(torch.cat([features, position_waves(position)], dim=2))
+        features = self.encoder(pixels.flatten(0, 1), self._position(indices).flatten(), places)
+        return features.view(batch, slices, -1)
+
+    def decide(
+        self, features: Float[Tensor, "batch slice feature"], indices: Int[Tensor, "batch slice"]
+    ) -> Float[Tensor, "batch n"]:
+        """Returns what the looks say together."""
+        batch, slices = indices.shape
+        x = self.enter(torch.cat([features, position_waves(self._position(indices))], dim=2))
         for layer in self.layers:
             x = layer(x)
         relative = self.head(x).flatten(0, 1)
         each = encode.relative_to_scores(relative, indices.flatten(), self.positions)
         shares = torch.softmax(self.weight(x), dim=1)
         return (shares * each.view(batch, slices, -1)).sum(dim=1)
+
+    def _position(self, indices: Int[Tensor, "batch slice"]) -> Float[Tensor, "batch slice"]:
+        return indices.to(self.enter.weight.dtype) / (self.positions - 1)
+
+
+class Listener(nn.Module):
+    """A network of looks while only what follows its encoder learns: it hears what that said of each look."""
+
+    def __init__(self, network: LooksNet) -> None:
+        super().__init__()
+        self.network = network
+        network.encoder.requires_grad_(False)
+
+    def forward(
+        self,
+        features: Float[Tensor, "batch slice feature"],
+        indices: Int[Tensor, "batch slice"],
+        where: Float[Tensor, "batch 2"],
+    ) -> Float[Tensor, "batch n"]:
+        """Returns a score for each position."""
+        del where
+        return self.network.decide(features, indices)
 
 
 NETWORKS: dict[str, type[nn.Module]] = {"one-hot": OneHotNet, "move": MoveNet, "looks": LooksNet}
