@@ -11,7 +11,7 @@ import pytest
 
 from dioptre.loop.focus import DEFAULT_METHOD, FocusResult, Policy, Roi, focus
 from dioptre.loop.verdict import Reason, State
-from dioptre.methods import METHODS, Problem, scores
+from dioptre.methods import METHODS, scores
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
@@ -389,7 +389,7 @@ def test_an_unknown_policy_is_refused(side_by_side: np.ndarray) -> None:
 
 def test_every_full_stack_method_gives_a_curve(views: np.ndarray) -> None:
     for key, method in METHODS.items():
-        if method.problem in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL):
+        if method.problem.whole:
             result = focus(views, key)
             assert result.method == key
             assert result.scores.shape == (N,)

@@ -7,6 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from dioptre.methods.base import WHOLE
 from dioptre.methods.learned import METADATA, Card, Learned
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
@@ -121,7 +122,7 @@ def test_an_unknown_ladder_of_the_same_length_will_do(learned: Learned) -> None:
 
 
 def test_a_whole_stack_is_put_in_order(tmp_path: Path) -> None:
-    whole = Learned(write_model(tmp_path / "whole.onnx", replace(CARD, looks=N)))
+    whole = Learned(write_model(tmp_path / "whole.onnx", replace(CARD, looks=WHOLE)))
     pixels = np.random.default_rng(0).random((2, N, 2, SIZE, SIZE)).astype(np.float32)
     stack = FocalStack.full(pixels, GRID)
     turned = FocalStack(pixels[:, ::-1], stack.indices[:, ::-1], GRID)

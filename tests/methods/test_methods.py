@@ -26,11 +26,7 @@ PAPER_DUAL_PIXEL = [
     "normalized-sad", "ternary-census-30", "normalized-cross-correlation", "rank-transform",
     "census-transform", "ternary-census-10", "normalized-envelope-l2", "normalized-envelope-l1",
 ]  # fmt: skip
-STACK = [
-    key
-    for key, row in METHODS.items()
-    if row.problem in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL) and not key.startswith("l2a-")
-]
+STACK = [key for key, row in METHODS.items() if row.problem.whole and not key.startswith("l2a-")]
 
 # Rows that miss the sharp slice even of a clean stack, for what their formula says.
 MISSES = (

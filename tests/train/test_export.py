@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from dioptre.dataset.store import PatchStore
-from dioptre.methods.base import Problem
+from dioptre.methods.base import ANY, WHOLE, Problem
 from dioptre.methods.learned import METADATA, Learned
 from dioptre.stack import FocalStack
 from dioptre.train import export as exporting
@@ -61,7 +61,7 @@ def test_the_file_explains_itself(run: Path, store: PatchStore, tmp_path: Path) 
     assert card["dioptres"] == store.format.grid.dioptres.tolist()
     assert card["problem"] == str(recipe.problem)
     assert card["views"] == recipe.views
-    assert card["looks"] == {"looks": 0, "stack": 7}.get(run.name, 1)
+    assert card["looks"] == {"looks": ANY, "stack": WHOLE}.get(run.name, 1)
     assert card["data"] == [store.manifest["sha256"]]
     assert "linear" in card["pixels"]
 

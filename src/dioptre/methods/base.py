@@ -34,6 +34,16 @@ class Problem(StrEnum):
     SINGLE_GREEN = "I1"
     SINGLE_DUAL_PIXEL = "D1"
 
+    @property
+    def views(self) -> int:
+        """How many views are needed: 1 green (made from two if given two), 2 left and right."""
+        return 2 if self in (Problem.STACK_DUAL_PIXEL, Problem.SINGLE_DUAL_PIXEL) else 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether the whole stack is seen."""
+        return self in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL)
+
 
 WHOLE, ANY = 0, -1  # looks of a method that needs the whole stack, and of one that takes what it gets
 
@@ -66,8 +76,8 @@ class Method:
 
     @property
     def views(self) -> int:
-        """How many views it needs: 1 green (made from two if given two), 2 left and right."""
-        return 2 if self.problem in (Problem.STACK_DUAL_PIXEL, Problem.SINGLE_DUAL_PIXEL) else 1
+        """How many views it needs."""
+        return self.problem.views
 
 
 def best_index(scores: Scores) -> Int[np.ndarray, " batch"]:

@@ -18,7 +18,7 @@ import numpy as np
 import onnxruntime
 from jaxtyping import Float32
 
-from dioptre.methods.base import Scores
+from dioptre.methods.base import ANY, WHOLE, Scores
 from dioptre.methods.measure import workers
 from dioptre.stack import FocalStack
 
@@ -26,8 +26,6 @@ METADATA = "dioptre"
 LAYOUT = 1  # of the metadata
 BATCH = 32  # looks at a time: enough to keep all cores busy
 CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
-
-ANY = 0
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Card:
     Attributes:
         problem: The paper's problem it was trained for.
         network: Its kind.
-        looks: How many slices it is shown; 0 for any number.
+        looks: How many slices it is shown: 0 for the whole stack, -1 for as many as there are.
         views: 1 green, 2 left and right.
         size: Rows and columns of a patch.
         dioptres: Its ladder.
@@ -155,9 +153,10 @@ def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:
                 f"{name} was trained on another ladder: {away:.3g} dioptres lie between its positions and "
                 "the stack's"
             )
-    if card.looks not in (ANY, slices):
-        raise ValueError(f"{name} takes {card.looks} of the {n} slices, but the stack has {slices}")
-    if card.looks == n:
+    wanted = n if card.looks == WHOLE else card.looks
+    if wanted not in (ANY, slices):
+        raise ValueError(f"{name} takes {wanted} of the {n} slices, but the stack has {slices}")
+    if card.looks == WHOLE:
         stack = _in_order(stack, name)
     if min(stack.shape) < card.size:
         raise ValueError(f"{name} needs patches of {card.size} pixels or more, not {stack.shape}")

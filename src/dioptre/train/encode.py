@@ -87,14 +87,17 @@ def relative_to_scores(
 
     A move of m from position k leads to position k + m: position i reads move i - k.
     """
-    moves = torch.arange(positions, device=relative.device)[None, :] - indices[:, None] + positions - 1
-    return relative.gather(1, moves)
+    return relative.gather(1, _moves(indices, positions))
 
 
 def scores_to_relative(
     scores: Float[Tensor, "look n"], indices: Int[Tensor, " look"], positions: int
 ) -> Float[Tensor, "look move"]:
     """Returns scores over moves from scores over the ladder; moves that leave it get minus infinity."""
-    moves = torch.arange(positions, device=scores.device)[None, :] - indices[:, None] + positions - 1
     relative = scores.new_full((len(scores), 2 * positions - 1), -torch.inf)
-    return relative.scatter(1, moves, scores)
+    return relative.scatter(1, _moves(indices, positions), scores)
+
+
+def _moves(indices: Int[Tensor, " look"], positions: int) -> Int[Tensor, "look n"]:
+    """Returns which of the moves -(n - 1) .. n - 1, counted from 0, leads from each look to each position."""
+    return torch.arange(positions, device=indices.device)[None, :] - indices[:, None] + positions - 1

@@ -23,7 +23,8 @@ from torch import Tensor, nn
 
 from dioptre import __version__
 from dioptre.dataset.store import PatchStore, StoreFormat
-from dioptre.methods.learned import ANY, METADATA, Card, Learned, log_softmax
+from dioptre.methods.base import ANY, WHOLE
+from dioptre.methods.learned import METADATA, Card, Learned, log_softmax
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.train.fit import load_network, read_run, recipe_of
@@ -32,6 +33,7 @@ OPSET = 18
 INPUTS = ("pixels", "indices", "where")
 PIXELS = "(code - black) / (white - black) of each view, linear, 0 to 1; green is the mean of left and right"
 SMALL = 256  # weights with fewer numbers stay as they are: nothing is won with them
+SOME = 3  # looks that a network for any number is tried with
 CALIBRATION_STACKS = 128
 TOLERANCES = {"float32": 1e-4, "float16": 0.02}  # how far a probability may be from torch's
 
@@ -63,8 +65,8 @@ def card_of(run: Path) -> Card:
     looks = 1 + len(entries["after"])
     if recipe.network == "looks":
         looks = ANY
-    elif recipe.whole:
-        looks = len(form.grid)
+    elif recipe.problem.whole:
+        looks = WHOLE
     return Card(
         problem=str(recipe.problem),
         network=recipe.network,
@@ -137,11 +139,18 @@ def to_onnx(network: nn.Module, card: Card) -> onnx.ModelProto:
 def example(card: Card, batch: int, seed: int) -> FocalStack:
     """Returns random looks of the kind that a network sees."""
     rng = np.random.default_rng(seed)
+    indices = _positions(card, batch, rng)
+    shape = (*indices.shape, card.views, card.size, card.size)
+    pixels = rng.uniform(0.05, 0.4, shape).astype(np.float32)
+    where = rng.uniform(-1, 1, (batch, 2))
+    return FocalStack(pixels, indices, FocusGrid.unknown(len(card.dioptres)), where)
+
+
+def _positions(card: Card, batch: int, rng: np.random.Generator) -> Int[np.ndarray, "batch slice"]:
+    """Returns as many positions as a network sees, each once, in order."""
     n = len(card.dioptres)
-    slices = card.looks if card.looks != ANY else 3
-    indices = np.sort(rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)[:, :slices], axis=1)
-    pixels = rng.uniform(0.05, 0.4, (batch, slices, card.views, card.size, card.size)).astype(np.float32)
-    return FocalStack(pixels, indices, FocusGrid.unknown(n), rng.uniform(-1, 1, (batch, 2)))
+    slices = {WHOLE: n, ANY: SOME}.get(card.looks, card.looks)
+    return np.sort(rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)[:, :slices], axis=1)
 
 
 def store_half(model: onnx.ModelProto) -> None:
@@ -249,12 +258,9 @@ def _looks_of(
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(rows)[:patches])
     truth = store.column("truth")
-    n = len(card.dioptres)
-    looks = card.looks or 3
     for begin in range(0, len(rows), batch):
         some = rows[begin : begin + batch]
-        indices = np.sort(rng.permuted(np.tile(np.arange(n), (len(some), 1)), axis=1)[:, :looks], axis=1)
-        stack = store.stack(some, indices)
+        stack = store.stack(some, _positions(card, len(some), rng))
         yield (stack.green() if card.views == 1 else stack), truth[some]
 
 

@@ -114,9 +114,9 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.network == "move" and self.whole:
+        if self.network == "move" and self.problem.whole:
             raise ValueError("a move network sees one look: --problem I1 or D1, not a whole stack")
-        if self.moves and (self.network != "one-hot" or self.whole):
+        if self.moves and (self.network != "one-hot" or self.problem.whole):
             raise ValueError("only a one-hot network of few looks can learn moves beside its answer")
         if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
             raise ValueError("steps, batch, width and learning rate are positive")
@@ -130,12 +130,7 @@ class Recipe:
     @property
     def views(self) -> int:
         """1 green, 2 left and right."""
-        return 2 if self.problem in (Problem.STACK_DUAL_PIXEL, Problem.SINGLE_DUAL_PIXEL) else 1
-
-    @property
-    def whole(self) -> bool:
-        """Whether the whole stack is seen."""
-        return self.problem in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL)
+        return self.problem.views
 
 
 @dataclass(frozen=True)
@@ -299,7 +294,7 @@ def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Modu
     if source.stores[0].format.views < recipe.views:
         raise ValueError(
             f"{recipe.problem.value} needs two views, but {source.stores[0].path} has one: "
-            f"train {'I*' if recipe.whole else 'I1'} on it"
+            f"train {'I*' if recipe.problem.whole else 'I1'} on it"
         )
     torch.manual_seed(recipe.seed)
     network = build(recipe, source.positions)
@@ -340,7 +335,7 @@ def _looks(recipe: Recipe, source: Source, out: Path, after: Sequence[Path], pla
         most = recipe.batch * positions if recipe.frozen else recipe.batch
         counts = [(min(count, positions), share) for count, share in LOOK_COUNTS]
         return Searches(feed.some_slices(positions, counts, most))
-    if recipe.whole:
+    if recipe.problem.whole:
         return feed.whole_stack(positions)
     if not after:
         return feed.random_start(positions)
