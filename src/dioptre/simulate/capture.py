@@ -17,7 +17,7 @@ from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.relief import Relief, relief_scene
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
-from dioptre.simulate.sensor import LEVELS, Noise, read_native
+from dioptre.simulate.sensor import Noise, read_native
 from dioptre.simulate.texture import dead_leaves, glyphs, photograph
 
 KINDS = {
@@ -28,6 +28,8 @@ KINDS = {
     "three": 0.08,
 }  # how often each kind of scene
 RELIEFS = 0.3  # how often a scene is a photograph with depth, if there are any
+LESS_LIGHT = (8.0, 32.0)  # in the dark
+LEAST_DIMMED = 4.0  # a dark picture is darker by so much at least, whatever the gain
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
 
@@ -264,13 +266,19 @@ def _add_highlights(
 
 
 def _draw_light(light: str, conditions: Conditions, rng: np.random.Generator) -> tuple[float, Noise]:
-    """Returns the exposure (radiance 1 becomes so much of white) and the noise."""
+    """Returns the exposure (radiance 1 becomes so much of white) and the noise.
+
+    In the dark the same scene has so many times less light; the camera makes up for a part of that by gain,
+    which raises the noise as much as the picture.
+    """
     black = float(rng.uniform(-1, 1))
+    shot, exposure = (
+        float(np.exp(rng.uniform(*np.log(range_)))) for range_ in (conditions.shot, conditions.brightness)
+    )
+    less = float(np.exp(rng.uniform(*np.log(LESS_LIGHT))))
+    gain = float((less / LEAST_DIMMED) ** rng.random())
     if light == "dark":
-        shots, exposures = (1.0, 8.0), (2 / LEVELS, 30 / LEVELS)
-    else:
-        shots, exposures = conditions.shot, conditions.brightness
-    shot, exposure = (float(np.exp(rng.uniform(*np.log(range_)))) for range_ in (shots, exposures))
+        shot, exposure = shot * gain, exposure * gain / less
     return exposure, Noise(shot, 0.7 + 1.5 * shot, black=black)
 
 
