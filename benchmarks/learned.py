@@ -22,13 +22,13 @@ from benchmarks.store import build
 from benchmarks.timing import best_ms
 from dioptre.dataset.store import PatchStore
 from dioptre.methods import METHODS
-from dioptre.methods.learned import Card, Learned
+from dioptre.methods.learned import MODE, Card, Learned
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.train import encode, feed, loss
 from dioptre.train.export import quantise, to_onnx
 from dioptre.train.feed import Feed, Source
-from dioptre.train.network import NETWORKS, OneHotNet
+from dioptre.train.network import NETWORKS, PART, OneHotNet
 
 N, SIZE = 49, 128
 SINGLE = ("l2a-single-dp", "l2a-single-green", "dioptre-single-dp", "dioptre-single-green")
@@ -37,7 +37,7 @@ SINGLE = ("l2a-single-dp", "l2a-single-green", "dioptre-single-dp", "dioptre-sin
 def card(network: str, views: int) -> Card:
     """Returns a card for an untrained network that sees one look."""
     ladder = tuple(FocusGrid.learnaf().dioptres.tolist())
-    return Card("D1", network, 1, views, SIZE, ladder, "", {}, (), {}, "0")
+    return Card("D1", network, 1, views, SIZE, ladder, "", MODE, {}, (), {}, "0")
 
 
 def one_look(views: int) -> FocalStack:
@@ -82,7 +82,8 @@ def sparse_stem(batch: int = 128, width: float = 0.5) -> None:
     def dense() -> Tensor:
         full = encode.one_hot(encode.normalise_looks(pixels), indices, N)
         x = network.after_stem(functional.conv2d(full, network.stem.weight, stride=2, padding=1))
-        return network.head(network.last(network.blocks(x)).mean(dim=(2, 3)))
+        parts = [x] if network.training else x.split(PART)
+        return network.head(torch.cat([network.last(network.blocks(one)).mean(dim=(2, 3)) for one in parts]))
 
     def sparse() -> Tensor:
         return network(pixels, indices, where)

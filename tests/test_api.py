@@ -15,6 +15,7 @@ PUBLIC = {
     "FocusResult",
     "evaluate",
     "focus",
+    "focus_from",
     "open_patches",
     "scores",
 }

@@ -4,6 +4,7 @@
 
     result = dioptre.focus("my_stack/")                      # or an array (slice, row, col)
     result.index, result.state, result.confidence, result.reasons
+    dioptre.focus_from(frame, at=20).index                   # from one look, where the lens must go
 
 Names are loaded on first use, so that importing the package is fast.
 """
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dioptre.dataset.store import open_patches as open_patches
     from dioptre.loop.focus import FocusResult as FocusResult
     from dioptre.loop.focus import focus as focus
+    from dioptre.loop.focus import focus_from as focus_from
     from dioptre.methods import METHODS as METHODS
     from dioptre.methods import scores as scores
     from dioptre.optics import CameraModel as CameraModel
@@ -32,6 +34,7 @@ _HOMES = {
     "METHODS": "dioptre.methods",
     "evaluate": "dioptre",
     "focus": "dioptre.loop.focus",
+    "focus_from": "dioptre.loop.focus",
     "open_patches": "dioptre.dataset.store",
     "scores": "dioptre.methods",
 }
@@ -44,6 +47,7 @@ __all__ = [
     "FocusResult",
     "evaluate",
     "focus",
+    "focus_from",
     "open_patches",
     "scores",
 ]

@@ -18,6 +18,7 @@ from dioptre.dataset.images import (
     UnreadableStack,
     natural_key,
     positions_from_names,
+    read_look,
     read_pictures,
     read_positions,
 )
@@ -760,3 +761,25 @@ def test_picture_as_position_file_is_refused(tmp_path):
     write(tmp_path / "0.png", noise(ROWS, COLS))
     with pytest.raises(UnreadableStack, match=r"0\.png"):
         read_positions(str(tmp_path / "0.png"), NAMES)
+
+
+def test_a_look_is_one_picture_with_its_partner(tmp_path):
+    views = {side: noise(ROWS, COLS, seed=at) for at, side in enumerate(("LEFT", "RIGHT"))}
+    for side, one in views.items():
+        cv2.imwrite(str(tmp_path / f"shot_{side}.png"), one)
+    cv2.imwrite(str(tmp_path / "alone.png"), views["LEFT"])
+    for side in views:
+        look = read_look(tmp_path / f"shot_{side}.png")
+        np.testing.assert_array_equal(look.codes, np.stack(list(views.values()))[None])
+        assert look.names == ("shot_LEFT.png",)
+    np.testing.assert_array_equal(read_look(tmp_path / "alone.png").codes, views["LEFT"][None, None])
+    (tmp_path / "shot_RIGHT.png").unlink()
+    with pytest.raises(UnreadableStack, match=r"shot_RIGHT\.png is missing"):
+        read_look(tmp_path / "shot_LEFT.png")
+
+
+def test_a_stack_holds_looks_too(tmp_path):
+    np.save(tmp_path / "stack.npy", noise(3, ROWS, COLS))
+    assert read_look(tmp_path / "stack.npy").codes.shape == (3, 1, ROWS, COLS)
+    with pytest.raises(UnreadableStack, match="there is no file"):
+        read_look(tmp_path / "none.png")

@@ -389,7 +389,7 @@ def test_an_unknown_policy_is_refused(side_by_side: np.ndarray) -> None:
 
 def test_every_full_stack_method_gives_a_curve(views: np.ndarray) -> None:
     for key, method in METHODS.items():
-        if method.problem.whole:
+        if method.problem.whole and not key.startswith("l2a-"):
             result = focus(views, key)
             assert result.method == key
             assert result.scores.shape == (N,)

@@ -13,13 +13,19 @@ from dioptre.stack import FocalStack
 N = 49
 
 
-class Believer:
+class Hopeful:
     """Believes in the position that the mean pixel names, as surely as the look has contrast."""
 
     seen: FocalStack | None = None
 
     def scores(self, stack: FocalStack) -> np.ndarray:
-        Believer.seen = stack
+        return self.decide(self.belief(stack))
+
+    def decide(self, belief: np.ndarray) -> np.ndarray:
+        return belief
+
+    def belief(self, stack: FocalStack) -> np.ndarray:
+        Hopeful.seen = stack
         best = 100 * stack.pixels[:, 0].mean(axis=(1, 2, 3))
         sharp = 100 * stack.pixels[:, 0].std(axis=(1, 2, 3)) + 1e-3
         logs = -sharp[:, None] * (np.arange(N) - best[:, None]) ** 2
@@ -29,10 +35,10 @@ class Believer:
 @pytest.fixture(autouse=True)
 def methods(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
-        Method(SINGLE_METHODS[1], "One", Problem.SINGLE_GREEN, Believer, "test", looks=1, learned=True),
-        Method(SINGLE_METHODS[2], "Two", Problem.SINGLE_DUAL_PIXEL, Believer, "test", looks=1, learned=True),
-        Method("any", "Any", Problem.SINGLE_GREEN, Believer, "test", looks=ANY, learned=True),
-        Method("two-step", "Two", Problem.SINGLE_GREEN, Believer, "test", looks=2, learned=True),
+        Method(SINGLE_METHODS[1], "One", Problem.SINGLE_GREEN, Hopeful, "test", looks=1),
+        Method(SINGLE_METHODS[2], "Two", Problem.SINGLE_DUAL_PIXEL, Hopeful, "test", looks=1),
+        Method("any", "Any", Problem.SINGLE_GREEN, Hopeful, "test", looks=ANY),
+        Method("two-step", "Two", Problem.SINGLE_GREEN, Hopeful, "test", looks=2),
     ]
     for row in rows:
         monkeypatch.setitem(METHODS, row.key, row)
@@ -50,8 +56,8 @@ def test_one_look_names_the_position() -> None:
     assert (found.index, found.state, found.method) == (30, State.FOCUSED, "dioptre-single-green")
     assert found.confidence > 0.8
     assert found.dioptres == pytest.approx(FocusGrid.learnaf().dioptres[30], abs=0.1)
-    assert Believer.seen is not None
-    assert Believer.seen.indices.tolist() == [[7]]
+    assert Hopeful.seen is not None
+    assert Hopeful.seen.indices.tolist() == [[7]]
 
 
 def test_two_views_go_to_the_method_for_two() -> None:
@@ -72,11 +78,11 @@ def test_codes_and_regions_are_those_of_focus() -> None:
     assert focus_from(codes, at=3, black=1024.0, white=16368.0).index == 30
     found = focus_from(look(0.3), at=3, roi=(64, 0, 32, 32))
     assert found.roi == (64, 0, 32, 32)
-    assert Believer.seen is not None
-    assert Believer.seen.shape == (32, 32)
-    np.testing.assert_allclose(Believer.seen.where, [[2 * 80 / 96 - 1, -0.5]])
+    assert Hopeful.seen is not None
+    assert Hopeful.seen.shape == (32, 32)
+    np.testing.assert_allclose(Hopeful.seen.where, [[2 * 80 / 96 - 1, -0.5]])
     focus_from(look(0.3), at=3, where=(0.5, -1.0))
-    np.testing.assert_allclose(Believer.seen.where, [[0.5, -1.0]])
+    np.testing.assert_allclose(Hopeful.seen.where, [[0.5, -1.0]])
 
 
 @pytest.mark.parametrize(

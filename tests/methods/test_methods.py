@@ -106,9 +106,9 @@ def test_only_our_own_rows_begin_with_our_name() -> None:
     ]
 
 
-def test_titles_and_sources_say_something_and_titles_differ() -> None:
+def test_titles_and_sources_say_something_and_titles_of_a_problem_differ() -> None:
     assert all(row.title.strip() and row.source.strip() for row in METHODS.values())
-    assert len({row.title for row in METHODS.values()}) == len(METHODS)
+    assert len({(row.title, row.problem) for row in METHODS.values()}) == len(METHODS)
 
 
 def test_views_follow_the_problem() -> None:

@@ -5,14 +5,16 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import torch
 
 from dioptre.dataset.store import PatchStore
 from dioptre.methods.base import ANY, WHOLE, Problem
 from dioptre.methods.learned import METADATA, Learned
 from dioptre.stack import FocalStack
 from dioptre.train import export as exporting
-from dioptre.train.export import export, export_int8, torch_scores
+from dioptre.train.export import export, export_int8, torch_belief
 from dioptre.train.fit import Practice, Recipe, load_network, train
+from dioptre.train.network import answers
 
 QUICK = Practice(validate_every=30, validate_patches=16)
 RECIPES = {
@@ -41,9 +43,9 @@ def looks_of(store: PatchStore, name: str) -> FocalStack:
 def test_the_file_answers_as_torch_does(run: Path, store: PatchStore, tmp_path: Path, half: bool) -> None:
     found = export(run, tmp_path / "model.onnx", half)
     stack = looks_of(store, run.name)
-    answers = Learned(tmp_path / "model.onnx").scores(stack)
-    expected = torch_scores(load_network(run), stack)
-    np.testing.assert_allclose(np.exp(answers), np.exp(expected), atol=0.02 if half else 1e-5)
+    found_belief = Learned(tmp_path / "model.onnx").belief(stack)
+    expected = torch_belief(load_network(run), stack)
+    np.testing.assert_allclose(np.exp(found_belief), np.exp(expected), atol=0.02 if half else 1e-5)
     assert found.bytes == (tmp_path / "model.onnx").stat().st_size
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
 
@@ -64,6 +66,15 @@ def test_the_file_explains_itself(run: Path, store: PatchStore, tmp_path: Path) 
     assert card["looks"] == {"looks": ANY, "stack": WHOLE}.get(run.name, 1)
     assert card["data"] == [store.manifest["sha256"]]
     assert "linear" in card["pixels"]
+    assert card["decide"] == ("mode" if recipe.network == "one-hot" else "median")
+
+
+def test_the_file_decides_as_training_does(run: Path, store: PatchStore, tmp_path: Path) -> None:
+    export(run, tmp_path / "model.onnx")
+    network, stack = load_network(run), looks_of(store, run.name)
+    belief = torch.from_numpy(torch_belief(network, stack))
+    found = Learned(tmp_path / "model.onnx").scores(stack)
+    assert found.argmax(axis=1).tolist() == answers(network, belief).tolist()
 
 
 def test_a_file_that_answers_otherwise_gets_no_name(

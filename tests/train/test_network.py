@@ -5,10 +5,12 @@ from torch.nn import functional
 
 from dioptre.train import encode
 from dioptre.train.network import (
+    PART,
     LooksNet,
     MoveNet,
     OneHotNet,
     SparseStem,
+    answers,
     multiply_adds,
     scale_channels,
     share_stem,
@@ -100,14 +102,27 @@ def test_all_positions_can_begin_alike_but_for_a_code() -> None:
         share_stem(MoveNet(7, 2, 0.25))
 
 
+def test_of_a_whole_stack_each_channel_begins_with_a_wave_of_the_position() -> None:
+    network = OneHotNet(7, 1, 0.5)
+    share_stem(network, whole=True)
+    each = network.stem.weight.detach().view(16, 7, 9)
+    torch.testing.assert_close(each.sum(dim=2), torch.zeros(16, 7), atol=1e-6, rtol=0)
+    strength = each.norm(dim=2)
+    torch.testing.assert_close(strength[0] / strength[0, 0], torch.linspace(0, torch.pi, 7).cos().abs())
+    flat = network.stem(torch.ones(1, 7, 1, 32, 32), torch.arange(7)[None])
+    assert flat[:, :, 1:-1, 1:-1].abs().max() < 1e-5
+
+
 @pytest.mark.parametrize("network", [OneHotNet(7, 2, 0.25), MoveNet(7, 2, 0.25), LooksNet(7, 2, 0.25)])
 def test_a_batch_is_so_many_of_one(network: nn.Module) -> None:
     network.eval()
-    pixels, indices, where = looks(3, 1, 2, 7)
+    count = PART + 2  # more than is seen at a time
+    pixels, indices, where = looks(count, 1, 2, 7)
     together = network(pixels, indices, where)
-    assert together.shape == (3, 7)
-    alone = [network(pixels[i : i + 1], indices[i : i + 1], where[i : i + 1]) for i in range(3)]
-    torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-4)
+    assert together.shape == (count, 7)
+    for i in (0, PART, PART + 1):
+        alone = network(pixels[i : i + 1], indices[i : i + 1], where[i : i + 1])
+        torch.testing.assert_close(together[i : i + 1], alone, atol=1e-5, rtol=1e-4)
 
 
 def test_the_order_of_looks_does_not_matter() -> None:
@@ -116,3 +131,9 @@ def test_the_order_of_looks_does_not_matter() -> None:
     order = torch.tensor([2, 0, 3, 1])
     again = network(pixels[:, order], indices[:, order], where)
     torch.testing.assert_close(network(pixels, indices, where), again, atol=1e-5, rtol=1e-4)
+
+
+def test_the_papers_network_answers_with_the_likeliest_position_and_ours_with_the_median() -> None:
+    scores = torch.tensor([[0.4, 0.01, 0.01, 0.29, 0.29]]).log()
+    assert answers(OneHotNet(5, 1, 0.25), scores).tolist() == [0]
+    assert answers(MoveNet(5, 1, 0.25), scores).tolist() == [3]

@@ -1,4 +1,4 @@
-"""`dioptre focus`: which picture of a stack is sharp."""
+"""`dioptre focus`: which picture of a stack is sharp, or where the lens must go from one look."""
 
 import json
 import sys
@@ -14,6 +14,7 @@ from dioptre.cli.console import FOCUSED, NOT_FOCUSED, open_console, progress
 if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
+    from rich.table import Table
 
     from dioptre.dataset.images import Pictures
     from dioptre.loop.focus import FocusResult
@@ -27,15 +28,22 @@ BARS = "▁▂▃▄▅▆▇█"
 class Focus:
     """Say which picture of a stack is sharp, how sure that is, and why not when it is not.
 
+    With --at, say from one picture where the lens must go: a network tells it from one look.
+
     Exit code 0: focused. 1: not focused (reason on stderr). 2: bad input.
     """
 
     stack: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STACK")]
     """A folder of pictures (PNG, JPEG, TIFF, 8 or 16 bit; *_left and *_right for two views) in the numeric
-    order of their names, a multi-page TIFF, a .npy or a .npz."""
+    order of their names, a multi-page TIFF, a .npy or a .npz. With --at also a single picture."""
 
-    method: Annotated[str, tyro.conf.arg(metavar="KEY")] = "local-norm-dist-sq-4"
-    """How to score sharpness; `dioptre methods` lists all."""
+    at: Annotated[int | None, tyro.conf.arg(metavar="INDEX")] = None
+    """Position of the lens, counted from 0 (far): tell from this one look where it must go. Of a whole stack,
+    this slice is looked at. The positions are those of the published data set, unless given."""
+
+    method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
+    """How to score sharpness; `dioptre methods` lists all. By default local-norm-dist-sq-4; with --at
+    dioptre-single-green, or dioptre-single-dp for two views."""
 
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
     """Look only at this region, in pixels from the top left; may be given several times."""
@@ -67,20 +75,22 @@ class Focus:
 
 def run_focus(config: Focus) -> int:
     """Focuses a stack and prints the answer."""
-    from dioptre.dataset.images import read_pictures  # noqa: PLC0415
-    from dioptre.loop.focus import focus  # noqa: PLC0415
-    from dioptre.loop.verdict import EXPLANATIONS, State  # noqa: PLC0415
+    from dioptre.dataset.images import read_look, read_pictures  # noqa: PLC0415
+    from dioptre.loop.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
 
-    find_method(config.method)  # before reading a large stack in vain
+    if config.method is not None:
+        find_method(config.method)  # before reading a large stack in vain
     regions = [parse_roi(text) for text in config.roi]
     with progress("reading pictures", config.json) as moved:
-        pictures = read_pictures(config.stack, moved)
+        pictures = (read_pictures if config.at is None else read_look)(config.stack, moved)
     values = None if config.positions is None else _read_positions(config, pictures)
+    if config.at is not None:
+        return _run_look(config, config.at, pictures, regions, values)
     with progress("focusing (the first run compiles the measure, which takes some seconds)", config.json):
         result = focus(
             pictures.codes,
-            config.method,
+            config.method or DEFAULT_METHOD,
             **_position_arguments(values, config.unit),
             roi=regions or None,
             policy=config.policy,
@@ -94,6 +104,50 @@ def run_focus(config: Focus) -> int:
         sys.stdout.write(json.dumps({**record, "skipped": list(pictures.skipped)}, allow_nan=False) + "\n")
     else:
         _print_result(config, pictures, result)
+    return _exit_code(result)
+
+
+def _run_look(
+    config: Focus,
+    at: int,
+    pictures: "Pictures",
+    regions: list[tuple[int, int, int, int]],
+    values: "np.ndarray[Any, Any] | None",
+) -> int:
+    """Prints where the lens must go from one look."""
+    from dioptre.loop.focus import focus_from  # noqa: PLC0415
+    from dioptre.optics import FocusGrid  # noqa: PLC0415
+
+    if len(regions) > 1 or config.plot is not None or config.unit == "um":
+        raise ValueError("--at takes one --roi, positions in dioptres or metres, and no --plot")
+    grid = FocusGrid.learnaf() if values is None else FocusGrid(values)
+    if not 0 <= at < len(grid):
+        raise ValueError(f"--at is a position of the ladder, 0..{len(grid) - 1}, not {at}")
+    many = len(pictures.codes) > 1
+    if many and len(pictures.codes) != len(grid):
+        raise ValueError(f"{config.stack} has {len(pictures.codes)} pictures, but the ladder {len(grid)}")
+    look = at if many else 0
+    result = focus_from(
+        pictures.codes[look],
+        at,
+        config.method,
+        grid=grid,
+        roi=regions[0] if regions else None,
+        black=config.black,
+        white=config.white,
+    )
+    if config.json:
+        record = {"stack": str(config.stack), "name": pictures.names[look], "at": at, **result.to_json()}
+        sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
+    else:
+        _print_look(config, at, pictures, result)
+    return _exit_code(result)
+
+
+def _exit_code(result: "FocusResult") -> int:
+    """Returns 0 for focused, or says on stderr why not and returns 1."""
+    from dioptre.loop.verdict import EXPLANATIONS, State  # noqa: PLC0415
+
     if result.state is State.FOCUSED:
         return FOCUSED
     for reason in result.reasons:
@@ -133,18 +187,40 @@ def _position_arguments(values: "np.ndarray[Any, Any] | None", unit: Unit) -> di
 
 def _print_result(config: Focus, pictures: "Pictures", result: "FocusResult") -> None:
     from rich.markup import escape  # noqa: PLC0415
+
+    console = open_console()
+    n, _, rows, cols = pictures.codes.shape
+    console.print(f"{config.stack}: {n} pictures of {cols} x {rows}", markup=False, soft_wrap=True)
+    name, of = pictures.names[result.index], f"slice {result.index} of 0..{n - 1}"
+    sharpest = of if name.startswith("slice") else f"[bold]{escape(name)}[/] ({of})"
+    console.print(_result_table(result, ("sharpest", sharpest)))
+    if result.regions:
+        _print_regions(console, pictures, result)
+    if pictures.skipped:
+        sys.stderr.write(f"left out, not of the series: {', '.join(pictures.skipped)}\n")
+
+
+def _print_look(config: Focus, at: int, pictures: "Pictures", result: "FocusResult") -> None:
+    _, _, rows, cols = pictures.codes.shape
+    console = open_console()
+    console.print(
+        f"{config.stack}: a picture of {cols} x {rows}, the lens at {at}", markup=False, soft_wrap=True
+    )
+    move = result.index - at
+    towards = "stay" if move == 0 else f"{abs(move)} {'nearer' if move > 0 else 'farther'}"
+    console.print(_result_table(result, ("go to", f"[bold]{result.index}[/] ({towards})")))
+
+
+def _result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
+    """Returns a result as a table, its answer in words that suit what was asked."""
     from rich.table import Table  # noqa: PLC0415
 
     from dioptre.loop.verdict import State  # noqa: PLC0415
 
-    console = open_console()
     good = result.state is State.FOCUSED
-    n, _, rows, cols = pictures.codes.shape
-    console.print(f"{config.stack}: {n} pictures of {cols} x {rows}", markup=False, soft_wrap=True)
     table = Table(show_header=False)
     table.add_row("state", f"[bold {'green' if good else 'red'}]{result.state.value}")
-    name, of = pictures.names[result.index], f"slice {result.index} of 0..{n - 1}"
-    table.add_row("sharpest", of if name.startswith("slice") else f"[bold]{escape(name)}[/] ({of})")
+    table.add_row(*answer)
     table.add_row("position", f"{result.position:.2f}")
     if result.dioptres is not None:
         table.add_row("focus", f"{result.dioptres:.3f} dioptres, {result.distance_m:.4g} m")
@@ -157,11 +233,7 @@ def _print_result(config: Focus, pictures: "Pictures", result: "FocusResult") ->
     if result.roi is not None:
         table.add_row("region", ",".join(str(v) for v in result.roi))
     table.add_row("curve", sparkline(result.scores))
-    console.print(table)
-    if result.regions:
-        _print_regions(console, pictures, result)
-    if pictures.skipped:
-        sys.stderr.write(f"left out, not of the series: {', '.join(pictures.skipped)}\n")
+    return table
 
 
 def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:

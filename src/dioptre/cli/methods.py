@@ -18,6 +18,9 @@ class Methods:
 def run_methods(config: Methods) -> int:
     """Prints the table of methods."""
     from dioptre.methods import METHODS  # noqa: PLC0415
+    from dioptre.methods.base import ANY, WHOLE  # noqa: PLC0415
+
+    words = {WHOLE: "all", ANY: "any"}
 
     if config.json:
         rows = [
@@ -26,6 +29,7 @@ def run_methods(config: Methods) -> int:
                 "title": row.title,
                 "problem": row.problem.value,
                 "views": row.views,
+                "looks": words.get(row.looks, row.looks),
                 "source": row.source,
                 "in_paper": row.in_paper,
             }
@@ -35,10 +39,14 @@ def run_methods(config: Methods) -> int:
         return 0
     from rich.table import Table  # noqa: PLC0415
 
-    table = Table("key", "problem", "title", "source")
+    table = Table("key", "problem", "looks", "title", "source")
     for row in METHODS.values():
-        table.add_row(row.key, row.problem.value, row.title, row.source)
+        table.add_row(row.key, row.problem.value, str(words.get(row.looks, row.looks)), row.title, row.source)
     console = open_console()
     console.print(table)
-    console.print("I* a stack of green pictures; D* a stack of left and right dual-pixel views.")
+    console.print(
+        "I* a stack of green pictures; D* a stack of left and right dual-pixel views; I1 and D1 a few of its "
+        "slices.\n"
+        "Where a KEY is asked for, the file of a network of yours (.onnx) will do."
+    )
     return 0

@@ -108,6 +108,39 @@ def read_pictures(path: str | Path, progress: Progress | None = None) -> Picture
     raise UnreadableStack(f"{path} is not a stack of pictures; a stack is {ACCEPTED}")
 
 
+def read_look(path: str | Path, progress: Progress | None = None) -> Pictures:
+    """Returns one picture as a stack of one slice, or a stack that holds it.
+
+    Args:
+        path: A picture; if its name ends in _left or _right, both are read. Or anything that `read_pictures`
+            takes.
+        progress: As for `read_pictures`.
+
+    Raises:
+        UnreadableStack: If it cannot be read.
+    """
+    path = Path(path)
+    side = SIDE.search(path.name)
+    picture = path.suffix.lower() in PICTURE_SUFFIXES and path.is_file()
+    if not picture or (path.suffix.lower() in TIFF_SUFFIXES and not side):
+        return read_pictures(path, progress)
+    files = [path]
+    if side:
+        stem, ending = path.name[: side.start(1)], path.name[side.end(1) :]
+        files = [path.with_name(f"{stem}{_in_case(view, side[1])}{ending}") for view in ("left", "right")]
+    for file in files:
+        if not file.is_file():
+            raise UnreadableStack(f"{path} has no partner: {file.name} is missing")
+    with quiet_readers():
+        codes = _read_alike(files, progress)
+    return Pictures(codes[None], (files[0].name,), (), _white(codes.dtype))
+
+
+def _in_case(word: str, other: str) -> str:
+    """Returns a word in the case of another: left, LEFT, Left."""
+    return word.upper() if other.isupper() else word.title() if other.istitle() else word
+
+
 def read_photographs(
     folder: str | Path, names: Sequence[str] | None = None
 ) -> dict[str, Float32[np.ndarray, "_ _"]]:

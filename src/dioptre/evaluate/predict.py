@@ -17,7 +17,7 @@ import pyarrow as pa
 from jaxtyping import Int
 
 from dioptre.dataset.store import PatchStore
-from dioptre.methods import METHODS, best_index, find_method, scores
+from dioptre.methods import best_index, find_method, scores
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method, Problem
 from dioptre.stack import FocalStack
 
@@ -103,7 +103,7 @@ def _oracle(store: PatchStore, rows: Int[np.ndarray, " batch"]) -> Iterator[Answ
 
 def _whole_stacks(stack: FocalStack, keys: Sequence[str]) -> Iterator[Answers]:
     for key, found in scores(stack, keys).items() if keys else ():
-        yield Answers(key, METHODS[key].problem, WHOLE, np.array([NO_START]), best_index(found)[:, None])
+        yield Answers(key, find_method(key).problem, WHOLE, np.array([NO_START]), best_index(found)[:, None])
 
 
 def _looks(stack: FocalStack, method: Method, starts: Int[np.ndarray, " start"]) -> Iterator[Answers]:

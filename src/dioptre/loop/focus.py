@@ -18,7 +18,7 @@ from jaxtyping import Float, Float32, Shaped
 from dioptre.dataset.images import read_pictures
 from dioptre.loop.verdict import Exposure, Reason, State, Verdict, judge, judge_belief, peak_position
 from dioptre.methods import Method, find_method
-from dioptre.methods.base import ANY, WHOLE
+from dioptre.methods.base import ANY, WHOLE, Autofocuser, Believer
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels
@@ -202,8 +202,8 @@ def focus_from(
         pixels = pixels[:, :, region.y : region.y + region.h, region.x : region.x + region.w]
     place = None if where is None else np.array([where])
     look = FocalStack(np.ascontiguousarray(pixels[None]), np.array([[at]]), ladder.grid, place)
-    logs = row.build().scores(look)[0]
-    return _result(logs, judge_belief(logs, Exposure.of(pixels)), row, ladder, region)
+    curve, verdict = _ask(row.build(), look, Exposure.of(pixels))
+    return _result(curve, verdict, row, ladder, region)
 
 
 def _centre(region: Roi, shape: tuple[int, ...]) -> tuple[float, float]:
@@ -314,14 +314,30 @@ def _focus_region(
     region = pixels if roi is None else pixels[:, :, roi.y : roi.y + roi.h, roi.x : roi.x + roi.w]
     shown = region[::-1] if ladder.falling else region
     focuser = method.build()
-    curve = focuser.scores(FocalStack.full(shown[None], ladder.grid, view_codes=view_codes))[0]
-    if method.learned:
-        verdict = judge_belief(curve, Exposure.of(region))
-    else:
-        cut = _tiles(shown)
-        parts = None if cut is None else FocalStack.full(cut, ladder.grid, view_codes=view_codes)
-        verdict = judge(curve, None if parts is None else focuser.scores(parts), Exposure.of(region))
+    whole = FocalStack.full(shown[None], ladder.grid, view_codes=view_codes)
+    cut = None if isinstance(focuser, Believer) else _tiles(shown)
+    parts = None if cut is None else FocalStack.full(cut, ladder.grid, view_codes=view_codes)
+    curve, verdict = _ask(focuser, whole, Exposure.of(region), parts)
     return _result(curve, verdict, method, ladder, roi)
+
+
+def _ask(
+    focuser: Autofocuser, stack: FocalStack, exposure: Exposure, parts: FocalStack | None = None
+) -> tuple[Float[np.ndarray, " n"], Verdict]:
+    """Returns the scores of one scene, and what they are worth.
+
+    Args:
+        focuser: Who scores.
+        stack: The scene.
+        exposure: How bright it is.
+        parts: Tiles of it; not needed if the focuser knows itself how likely its answer is.
+    """
+    if isinstance(focuser, Believer):
+        belief = focuser.belief(stack)
+        curve = focuser.decide(belief)[0]
+        return curve, judge_belief(belief[0], int(np.argmax(curve)), exposure)
+    curve = focuser.scores(stack)[0]
+    return curve, judge(curve, None if parts is None else focuser.scores(parts), exposure)
 
 
 def _result(

@@ -161,17 +161,17 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
     )
 
 
-def judge_belief(logs: Curve, exposure: Exposure) -> Verdict:
+def judge_belief(logs: Curve, answer: int, exposure: Exposure) -> Verdict:
     """Returns the verdict on what a network believes: its confidence is the belief near its answer.
 
     Args:
         logs: The logarithm of each position's probability.
+        answer: The position that it chose.
         exposure: How bright the region is.
     """
     belief = np.exp(logs)
     reach = max(1, round(NEAR * len(logs)))
-    best = int(np.argmax(belief))
-    sure = float(belief[max(0, best - reach) : best + reach + 1].sum() / belief.sum())
+    sure = float(belief[max(0, answer - reach) : answer + reach + 1].sum() / belief.sum())
     reasons = [Reason.NOT_FINITE] if not exposure.finite else []
     if exposure.saturated > SATURATED:
         reasons.append(Reason.SATURATED)

@@ -6,6 +6,7 @@ METHODS is one literal table. It feeds the command line, the tables, the tests a
     measure   statistics, measures, and their evaluation on patches
     contrast  the 37 contrast measures (I*)
     stereo    the 8 dual-pixel measures (D*)
+    learned   networks in ONNX files; those that come with the package are in dioptre/weights
     frame     all patches of a whole frame at once
     kernels   what runs in the inner loops
 """
@@ -13,6 +14,7 @@ METHODS is one literal table. It feeds the command line, the tables, the tests a
 import difflib
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from dioptre.methods import contrast, stereo
@@ -30,7 +32,22 @@ def _stereo(key: str, title: str, source: str) -> Method:
     return Method(key, title, Problem.STACK_DUAL_PIXEL, partial(stereo.Stereo, key), source)
 
 
-# In the order of the paper's big table.
+def _learned(key: str, title: str, problem: Problem, looks: int, after: str = "") -> Method:
+    ours = key.startswith("dioptre-")
+    build = partial(_network, WEIGHTS / f"{key}{NETWORK}")
+    return Method(key, title, problem, build, "ours" if ours else "paper", not ours, looks, after)
+
+
+def _network(path: Path) -> Autofocuser:
+    from dioptre.methods.learned import Learned  # noqa: PLC0415  # ONNX Runtime takes a while to load
+
+    return Learned(path)
+
+
+WEIGHTS: Final = Path(__file__).parents[1] / "weights"
+NETWORK: Final = ".onnx"
+
+# In the order of the paper's big table; our own after the paper's.
 _ROWS: Final = (
     _contrast("dct-reduced-energy-ratio", "DCT Reduced Energy Ratio", "Lee 2009"),
     _contrast("total-variation-l1", "Total Variation (L1)", "Nanda 2001, Rudin 1992"),
@@ -92,18 +109,33 @@ _ROWS: Final = (
     _stereo("ternary-census-10", "Ternary Census (L1, ε = 10)", "Stein 2004"),
     _stereo("normalized-envelope-l2", "Normalized Envelope (L2)", "Birchfield 1998"),
     _stereo("normalized-envelope-l1", "Normalized Envelope (L1)", "Birchfield 1998"),
+    _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
+    _learned("dioptre-single-green", "Move from one look", Problem.SINGLE_GREEN, 1),
 )
 
 METHODS: Final[dict[str, Method]] = {row.key: row for row in _ROWS}
 
 
 def find_method(key: str) -> Method:
-    """Returns the row of a method; an unknown key is answered with the nearest names."""
+    """Returns the row of a method, or one for a network in a file; an unknown key gets the nearest names."""
     if key in METHODS:
         return METHODS[key]
+    if key.endswith(NETWORK):
+        return _of_file(Path(key))
     near = difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise ValueError(f"there is no method {key!r}{hint} (`dioptre methods` lists all)")
+
+
+def _of_file(path: Path) -> Method:
+    """Returns a row for a network that its user has trained."""
+    from dioptre.methods.learned import Learned  # noqa: PLC0415
+
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    network = Learned(path)
+    problem, looks = Problem(network.card.problem), network.card.looks
+    return Method(str(path), path.stem, problem, lambda: network, "a file", in_paper=False, looks=looks)
 
 
 def scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:

@@ -26,6 +26,19 @@ class Autofocuser(Protocol):
         ...
 
 
+@runtime_checkable
+class Believer(Autofocuser, Protocol):
+    """An Autofocuser that knows how likely each position is, and so how far off it may be."""
+
+    def belief(self, stack: FocalStack) -> Scores:
+        """Returns (batch, n): the logarithm of the probability that each position is the best focused."""
+        ...
+
+    def decide(self, belief: Scores) -> Scores:
+        """Returns the scores that follow from what is believed."""
+        ...
+
+
 class Problem(StrEnum):
     """Which of the paper's problems a method solves: its views and how many slices it is shown."""
 
@@ -61,7 +74,6 @@ class Method:
         in_paper: True if it is a row of the paper's tables.
         looks: How many slices it is shown: WHOLE for the whole stack, ANY for as many as there are.
         after: Of several looks, the method that chooses the last one, seeing those before it.
-        learned: Whether its scores are logarithms of probabilities.
     """
 
     key: str
@@ -72,7 +84,6 @@ class Method:
     in_paper: bool = True
     looks: int = WHOLE
     after: str = ""
-    learned: bool = False
 
     @property
     def views(self) -> int:
@@ -83,3 +94,12 @@ class Method:
 def best_index(scores: Scores) -> Int[np.ndarray, " batch"]:
     """Returns the position of the highest score, the first one on a tie."""
     return np.argmax(scores, axis=1)
+
+
+def expected_error(belief: Scores) -> Scores:
+    """Returns for each position how many indices off it is to be expected, from logarithms of probabilities.
+
+    It is least at the median of what is believed.
+    """
+    places = np.arange(belief.shape[1])
+    return np.exp(belief) @ np.abs(places[:, None] - places)

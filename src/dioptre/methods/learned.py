@@ -16,15 +16,17 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
-from dioptre.methods.base import ANY, WHOLE, Scores
+from dioptre.methods.base import ANY, WHOLE, Scores, expected_error
 from dioptre.methods.measure import workers
+from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 
 METADATA = "dioptre"
 LAYOUT = 1  # of the metadata
 BATCH = 32  # looks at a time: enough to keep all cores busy
+MODE, MEDIAN = "mode", "median"
 CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
 
 
@@ -40,6 +42,8 @@ class Card:
         size: Rows and columns of a patch.
         dioptres: Its ladder.
         pixels: What a pixel is, in words.
+        decide: MODE if the answer is the likeliest position, as the paper's is; MEDIAN if it is the one with
+            the least expected error.
         recipe: How it was trained.
         data: Hashes of the stores it was trained on.
         validation: What its last validation found.
@@ -54,6 +58,7 @@ class Card:
     size: int
     dioptres: tuple[float | None, ...]
     pixels: str
+    decide: str
     recipe: Mapping[str, Any]
     data: tuple[str, ...]
     validation: Mapping[str, float]
@@ -90,7 +95,22 @@ class Learned:
         """What the network is for."""
         return _load(self.path)[1]
 
+    def knows(self, grid: FocusGrid, shape: tuple[int, int]) -> bool:
+        """Returns whether the network can see patches of this ladder, rows and columns."""
+        return _refusal(self.card, grid, shape) is None
+
     def scores(self, stack: FocalStack) -> Scores:
+        """Returns the logarithm of each position's probability, or less its expected error, in indices.
+
+        The card says which decides.
+        """
+        return self.decide(self.belief(stack))
+
+    def decide(self, belief: Scores) -> Scores:
+        """Returns the scores that follow from what is believed."""
+        return -expected_error(belief) if self.card.decide == MEDIAN else belief
+
+    def belief(self, stack: FocalStack) -> Scores:
         """Returns the logarithm of each position's probability.
 
         A patch larger than the network's is seen in tiles, whose logarithms are averaged.
@@ -113,8 +133,8 @@ class Learned:
                     "where": _places(stack, some),
                 }
                 (answer,) = session.run(None, {name: inputs[name] for name in wanted})
-                total[some] += log_softmax(answer)
-        return (total / len(tiles)).astype(np.float64)
+                total[some] += normalise(answer)
+        return normalise(total / len(tiles))
 
 
 @cache
@@ -140,27 +160,33 @@ def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:
     n, slices = len(card.dioptres), stack.pixels.shape[1]
     if card.views == 2 and stack.views == 1:
         raise ValueError(f"{name} needs the left and the right view, but the stack has only green")
-    if len(stack.grid) != n:
-        raise ValueError(
-            f"{name} knows a ladder of {n} positions, but the stack's has {len(stack.grid)}: a learned "
-            "method works on the ladder that it was trained on"
-        )
-    ladder = np.array([math.nan if value is None else value for value in card.dioptres])
-    if stack.grid.known and not np.isnan(ladder).any():
-        away = float(np.abs(stack.grid.dioptres - ladder).max())
-        if away > CLOSE:
-            raise ValueError(
-                f"{name} was trained on another ladder: {away:.3g} dioptres lie between its positions and "
-                "the stack's"
-            )
+    refusal = _refusal(card, stack.grid, stack.shape)
+    if refusal is not None:
+        raise ValueError(f"{name} {refusal}")
     wanted = n if card.looks == WHOLE else card.looks
     if wanted not in (ANY, slices):
         raise ValueError(f"{name} takes {wanted} of the {n} slices, but the stack has {slices}")
     if card.looks == WHOLE:
         stack = _in_order(stack, name)
-    if min(stack.shape) < card.size:
-        raise ValueError(f"{name} needs patches of {card.size} pixels or more, not {stack.shape}")
     return stack.green() if card.views == 1 else stack
+
+
+def _refusal(card: Card, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
+    """Returns why a network cannot see patches of this ladder, rows and columns, or None if it can."""
+    n = len(card.dioptres)
+    if len(grid) != n:
+        return (
+            f"knows a ladder of {n} positions, but the stack's has {len(grid)}: a learned method works on "
+            "the ladder that it was trained on"
+        )
+    ladder = np.array([math.nan if value is None else value for value in card.dioptres])
+    if grid.known and not np.isnan(ladder).any():
+        away = float(np.abs(grid.dioptres - ladder).max())
+        if away > CLOSE:
+            return f"was trained on another ladder, up to {away:.3g} dioptres away from the stack's"
+    if min(shape) < card.size:
+        return f"needs patches of {card.size} pixels or more, not {shape}"
+    return None
 
 
 def _in_order(stack: FocalStack, name: str) -> FocalStack:
@@ -196,7 +222,7 @@ def _places(stack: FocalStack, some: slice) -> Float32[np.ndarray, "batch 2"]:
     return stack.where[some].astype(np.float32)
 
 
-def log_softmax(scores: Float32[np.ndarray, "batch n"]) -> Scores:
+def normalise(scores: Float[np.ndarray, "batch n"]) -> Scores:
     """Returns the logarithms of the probabilities that scores stand for."""
     shifted = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))

@@ -14,9 +14,10 @@ import pyarrow as pa
 from jaxtyping import Int
 
 from dioptre.dataset.manifest import begin_folder, finish_folder, read_parquet, write_file, write_parquet
-from dioptre.dataset.store import PatchStore, open_patches
+from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
 from dioptre.evaluate.predict import floor, predict
-from dioptre.methods import METHODS, find_method
+from dioptre.methods import METHODS, Method, find_method
+from dioptre.methods.learned import Learned
 
 KIND = "predictions"
 PREDICTIONS = "predictions.parquet"
@@ -85,12 +86,19 @@ def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ValueError: If a method that was asked for does not exist, or needs what the store has not.
     """
+    form = store.format
     if not wanted:
-        return tuple(key for key, row in METHODS.items() if row.views <= store.format.views)
+        return tuple(key for key, row in METHODS.items() if row.views <= form.views and _knows(row, form))
     for key in wanted:
-        if find_method(key).views > store.format.views:
+        if find_method(key).views > form.views:
             raise ValueError(f"{key} needs the left and the right view, but {store.path} has only green")
     return tuple(wanted)
+
+
+def _knows(row: Method, form: StoreFormat) -> bool:
+    """Returns whether a method can see patches of this ladder and size: a network must have been told."""
+    focuser = row.build()
+    return not isinstance(focuser, Learned) or focuser.knows(form.grid, (form.size, form.size))
 
 
 def spread(positions: int, count: int) -> Int[np.ndarray, " start"]:

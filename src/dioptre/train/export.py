@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from dioptre import __version__
 from dioptre.dataset.store import PatchStore, StoreFormat
-from dioptre.methods.base import ANY, WHOLE
-from dioptre.methods.learned import METADATA, Card, Learned, log_softmax
+from dioptre.methods.base import ANY, WHOLE, best_index
+from dioptre.methods.learned import MEDIAN, METADATA, MODE, Card, Learned, normalise
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.train.fit import load_network, read_run, recipe_of
@@ -75,6 +75,7 @@ def card_of(run: Path) -> Card:
         size=form.size,
         dioptres=tuple(entries["format"]["dioptres"]),
         pixels=PIXELS,
+        decide=MODE if recipe.network == "one-hot" else MEDIAN,
         recipe=entries["recipe"],
         data=tuple(entries["data"]),
         validation=entries["validation"],
@@ -185,13 +186,13 @@ def _unnamed(path: Path) -> Iterator[Path]:
 
 def compare(learned: Learned, network: nn.Module, stack: FocalStack) -> float:
     """Returns the largest difference of a probability in a file from torch's."""
-    return float(np.abs(np.exp(learned.scores(stack)) - np.exp(torch_scores(network, stack))).max())
+    return float(np.abs(np.exp(learned.belief(stack)) - np.exp(torch_belief(network, stack))).max())
 
 
 @torch.no_grad()
-def torch_scores(network: nn.Module, stack: FocalStack) -> Float64[np.ndarray, "batch n"]:
+def torch_belief(network: nn.Module, stack: FocalStack) -> Float64[np.ndarray, "batch n"]:
     """Returns the logarithms of the probabilities that torch gives."""
-    return log_softmax(network(*_tensors(stack)).numpy())
+    return normalise(network(*_tensors(stack)).numpy())
 
 
 def _tensors(stack: FocalStack) -> tuple[Tensor, Tensor, Tensor]:
@@ -221,7 +222,8 @@ def export_int8(run: Path, path: Path, store: PatchStore, patches: int = CALIBRA
         quantise(network, card, partial, store, patches)
         learned, errors = Learned(partial), []
         for stack, truth in _looks_of(store, card, "validation", patches):
-            found = (learned.scores(stack).argmax(axis=1), torch_scores(network, stack).argmax(axis=1))
+            beliefs = (learned.belief(stack), torch_belief(network, stack))
+            found = [best_index(learned.decide(one)) for one in beliefs]
             errors.append([np.abs(one - truth).mean() for one in found])
         difference = compare(learned, network, example(card, 4, seed=3))
     mae, torch_mae = (float(value) for value in np.mean(errors, axis=0))

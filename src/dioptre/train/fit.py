@@ -38,6 +38,7 @@ from dioptre.train.network import (
     LooksNet,
     OneHotNet,
     Pupil,
+    answers,
     share_stem,
     shared_batch_norms,
 )
@@ -154,7 +155,7 @@ class Practice:
 
 @dataclass(frozen=True)
 class Validation:
-    """What a validation found: loss above its floor, and mean absolute error in indices."""
+    """What a validation found, against what is learned: loss above its floor, mean error in indices."""
 
     step: int
     loss: float
@@ -299,7 +300,7 @@ def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Modu
     torch.manual_seed(recipe.seed)
     network = build(recipe, source.positions)
     if recipe.shared_stem:
-        share_stem(network)
+        share_stem(network, recipe.problem.whole)
     if start_from is not None:
         taken = _take_weights(network, load_network(start_from).state_dict())
         if not taken:
@@ -397,7 +398,7 @@ def follow(
                 seen = trails[row, :, : step + 1].astype(np.int64)
                 given = (pixels[at][seen], seen, np.tile(where[at], (positions, 1)))
                 scores = network(*_tensors_for(network, *given))
-                trails[row, :, step + 1] = scores.argmax(dim=1).cpu().numpy()
+                trails[row, :, step + 1] = answers(network, scores).cpu().numpy()
     return trails
 
 
@@ -465,7 +466,6 @@ class _Trainer:
             self.feed,
             rows=rows["validation"],
             looks=looks.random if isinstance(looks, Searches) else looks,
-            target=source.column("truth").astype(np.float64),
             size=VALIDATION_BATCH,
             seed=VALIDATION_SEED,
             flips="none",
@@ -556,7 +556,7 @@ class _Trainer:
             moved = batch.to(self.device)
             scores = network(moved.pixels, moved.indices, moved.where).float()
             losses.append(loss.divergence(scores, self._labels(moved.target)))
-            errors.append((scores.argmax(dim=1) - moved.target).abs())
+            errors.append((answers(network, scores) - moved.target).abs())
         return Validation(step, float(torch.cat(losses).mean()), float(torch.cat(errors).mean()))
 
     def _labels(self, target: Float[Tensor, " batch"]) -> Float[Tensor, "batch n"]:

@@ -9,9 +9,10 @@ normalisation, ReLU6. Convolutions have no bias, since a normalisation follows e
 """
 
 import math
+from collections.abc import Callable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.distributed.nn.functional import all_reduce
 from torch.nn import functional
@@ -31,6 +32,7 @@ STAGES = (
 )
 STEM, LAST = 32, 1280
 DROPOUT = 0.2
+PART = 16  # patches whose features stay in the cache
 
 
 def scale_channels(channels: int, width: float) -> int:
@@ -83,9 +85,14 @@ def _initialise(network: nn.Module) -> None:
             fan_out = module.weight.shape[0] * math.prod(module.weight.shape[2:])
             groups = module.groups if isinstance(module, nn.Conv2d) else 1
             nn.init.normal_(module.weight, 0.0, math.sqrt(2.0 * groups / fan_out))
-        elif isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, 0.0, 0.01)
-            nn.init.zeros_(module.bias)
+
+
+def _answer(features: int, answers: int) -> nn.Linear:
+    """Returns MobileNetV2's last layer, which begins with answers that are almost alike."""
+    layer = nn.Linear(features, answers)
+    nn.init.normal_(layer.weight, 0.0, 0.01)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 POSITION_WAVES = 6  # the shortest is three positions of 49 long
@@ -134,6 +141,21 @@ def _columns(x: Float[Tensor, "batch channel row col"]) -> Float[Tensor, "batch 
     return torch.stack(taps, dim=-1).permute(0, 2, 3, 1, 4).reshape(batch, rows * cols // 4, channels * 9)
 
 
+def in_parts(
+    network: nn.Module,
+    run: Callable[..., Float[Tensor, "batch feature"]],
+    *inputs: Shaped[Tensor, "batch ..."],
+) -> Float[Tensor, "batch feature"]:
+    """Returns what a network says of a batch; out of training, of parts of it that stay in the cache.
+
+    Most of the time of these networks goes into moving numbers between memory and processor. In training,
+    batch normalisation must see the batch as a whole.
+    """
+    if network.training or len(inputs[0]) <= PART or torch.onnx.is_in_onnx_export():
+        return run(*inputs)
+    return torch.cat([run(*some) for some in zip(*(one.split(PART) for one in inputs), strict=True)])
+
+
 class OneHotNet(nn.Module):
     """The paper's network: MobileNetV2 on a channel for each position and view.
 
@@ -151,7 +173,7 @@ class OneHotNet(nn.Module):
         self.blocks, channels = inverted_residuals(stem, width)
         last = scale_channels(LAST, max(1.0, width))
         self.last = nn.Sequential(*_normalised(nn.Conv2d(channels, last, 1, bias=False), last, active=True))
-        self.head = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(last, positions))
+        self.head = nn.Sequential(nn.Dropout(DROPOUT), _answer(last, positions))
         self.channels = last
         _initialise(self)
 
@@ -169,6 +191,11 @@ class OneHotNet(nn.Module):
         self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch feature"]:
         """Returns what the last layer before the answer says."""
+        return in_parts(self, self._features, pixels, indices)
+
+    def _features(
+        self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
+    ) -> Float[Tensor, "batch feature"]:
         x = self.after_stem(self.stem(encode.normalise_looks(pixels), indices))
         return self.last(self.blocks(x)).mean(dim=(2, 3))
 
@@ -183,8 +210,7 @@ class Pupil(nn.Module):
     def __init__(self, network: OneHotNet) -> None:
         super().__init__()
         self.network = network
-        self.moves = nn.Linear(network.channels, 2 * network.stem.positions - 1)
-        _initialise(self.moves)
+        self.moves = _answer(network.channels, 2 * network.stem.positions - 1)
 
     def forward(
         self,
@@ -233,6 +259,14 @@ class LookEncoder(nn.Module):
         where: Float[Tensor, "look 2"],
     ) -> Float[Tensor, "look feature"]:
         """Returns the vectors of looks."""
+        return in_parts(self, self._forward, pixels, position, where)
+
+    def _forward(
+        self,
+        pixels: Float[Tensor, "look view row col"],
+        position: Float[Tensor, " look"],
+        where: Float[Tensor, "look 2"],
+    ) -> Float[Tensor, "look feature"]:
         light = encode.brightness(pixels)
         pixels = encode.normalise_looks(pixels[:, None])[:, 0]
         folded = functional.pixel_unshuffle(encode.view_planes(pixels), FOLD)
@@ -254,7 +288,7 @@ class MoveNet(nn.Module):
         super().__init__()
         self.positions = positions
         self.encoder = LookEncoder(views, width)
-        self.head = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(self.encoder.features, 2 * positions - 1))
+        self.head = nn.Sequential(nn.Dropout(DROPOUT), _answer(self.encoder.features, 2 * positions - 1))
         _initialise(self)
 
     def forward(
@@ -321,7 +355,7 @@ class LooksNet(nn.Module):
         self.encoder = LookEncoder(views, width)
         self.enter = nn.Linear(self.encoder.features + 2 * POSITION_WAVES, features)
         self.layers = nn.ModuleList([Attention(features) for _ in range(layers)])
-        self.head = nn.Linear(features, 2 * positions - 1)
+        self.head = _answer(features, 2 * positions - 1)
         self.weight = nn.Linear(features, 1)
         _initialise(self)
 
@@ -385,6 +419,16 @@ class Listener(nn.Module):
 NETWORKS: dict[str, type[nn.Module]] = {"one-hot": OneHotNet, "move": MoveNet, "looks": LooksNet}
 
 
+def answers(network: nn.Module, scores: Float[Tensor, "batch n"]) -> Int[Tensor, " batch"]:
+    """Returns the positions that a network's scores mean: the paper's network answers with the likeliest.
+
+    The others answer with the median of what they believe, which has the least expected error.
+    """
+    if isinstance(network, OneHotNet):
+        return scores.argmax(dim=1)
+    return (torch.softmax(scores, dim=1).cumsum(dim=1) < 0.5).sum(dim=1).clamp(max=scores.shape[1] - 1)
+
+
 def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int:
     """Returns how many multiply-adds one patch costs.
 
@@ -404,23 +448,33 @@ def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int
     return counter.get_total_flops() // 2
 
 
-def share_stem(network: nn.Module) -> None:
+def share_stem(network: nn.Module, whole: bool = False) -> None:
     """Lets all positions of a one-hot network begin with one stem, made to see what matters.
 
     Otherwise 49 stems would each have to learn the same things. Looks have mean 1, so what a filter does to a
     constant is a number that the position can choose: the first half of the channels begin with waves of it.
     The other half begin with the difference of the views, if there are two, which is small and tells the
     side of focus.
+
+    Of a whole stack, all slices are added up in each channel. There the filters begin blind to a constant,
+    and each channel weighs the slices by a wave of the position: the slices that are sharp outweigh the
+    others, and which waves they are seen in tells where they are.
     """
     if not isinstance(network, OneHotNet):
         raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
     stem = network.stem
-    half = len(stem.weight) // 2
-    waves = position_waves(torch.linspace(0, 1, stem.positions)[None])[0].T[:half]  # (wave, position)
+    channels = len(stem.weight)
+    half = channels // 2
+    waves = position_waves(torch.linspace(0, 1, stem.positions)[None])[0].T  # (wave, position)
     with torch.no_grad():
-        each = stem.weight.view(len(stem.weight), stem.positions, stem.views, 3, 3)
+        each = stem.weight.view(channels, stem.positions, stem.views, 3, 3)
         each.copy_(each[:, :1].expand_as(each).clone())
-        each[: len(waves)] += waves[:, :, None, None, None] / (stem.views * 9)
+        if whole:
+            each -= each.mean(dim=(3, 4), keepdim=True)
+            each *= waves[torch.arange(channels) % len(waves)][:, :, None, None, None]
+        else:
+            codes = waves[:half]
+            each[: len(codes)] += codes[:, :, None, None, None] / (stem.views * 9)
         if stem.views == 2:
             each[half:] *= encode.DIFFERENCE_GAIN
             each[half:, :, 1] = -each[half:, :, 0]
