@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from dioptre.methods import contrast, stereo
-from dioptre.methods.base import Autofocuser, Method, Problem, Scores, best_index
+from dioptre.methods.base import ANY, Autofocuser, Method, Problem, Scores, best_index
 from dioptre.stack import FocalStack
 
 __all__ = ["METHODS", "Autofocuser", "Method", "Problem", "Scores", "best_index", "find_method", "scores"]
@@ -110,6 +110,7 @@ _ROWS: Final = (
     _stereo("normalized-envelope-l2", "Normalized Envelope (L2)", "Birchfield 1998"),
     _stereo("normalized-envelope-l1", "Normalized Envelope (L1)", "Birchfield 1998"),
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
+    _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),
     _learned("dioptre-single-green", "Move from one look", Problem.SINGLE_GREEN, 1),
 )
 
