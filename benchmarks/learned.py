@@ -31,7 +31,7 @@ from dioptre.train.feed import Feed, Source
 from dioptre.train.network import NETWORKS, PART, OneHotNet
 
 N, SIZE = 49, 128
-SINGLE = ("l2a-single-dp", "l2a-single-green", "dioptre-single-dp", "dioptre-single-green")
+SINGLE = tuple(key for key, row in METHODS.items() if row.looks == 1)
 
 
 def card(network: str, views: int) -> Card:

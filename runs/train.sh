@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains the networks that dioptre ships, on simulated scenes, and exports them: bash runs/train.sh DIR [name ...]
-# On two cores all of it takes most of a day; a run that was stopped goes on. docs/log.md has what came of it.
+# On two cores a training takes a quarter to three quarters of an hour; one that was stopped goes on. docs/log.md has what came of it.
 set -euo pipefail
 dir=$1; shift
 all=(dioptre-single-dp dioptre-single-green dioptre-any-dp)

@@ -84,7 +84,7 @@ class Train:
     """Turn patches upside down, or also mirror them (which exchanges the views)."""
 
     quarters: float = 0.0
-    """Part of the steps, the first ones, that see only a quarter of each patch, in a quarter of the time."""
+    """Part of the steps, the first ones, that see only a quarter of each patch, in a third of the time."""
 
     moves: float = 0.0
     """Weight of a second answer that a one-hot network learns, and then forgets: how far to move."""

@@ -82,14 +82,13 @@ class Recipe:
         target: "label", or "optics" for where the simulated lens really was sharp, which only a simulated
             store knows: the lens's unknown error is then a spread of the answer and not a noise of the label.
         flips: Patches turned upside down ("rows") or also mirrored ("both").
-        quarters: Part of the steps, the first ones, that see a quarter of each patch: they take a quarter of
+        quarters: Part of the steps, the first ones, that see a quarter of each patch: they take a third of
             the time, and most of what there is to learn can be learned from them.
         moves: Weight of a second answer of a one-hot network, which it forgets after training: how far to
             move. 0 for none.
         shared_stem: Whether all positions of a one-hot network begin with the same stem.
         frozen: Whether the encoder of a network of looks stays what it was in the network it starts from.
-            What it says of every look is then kept, and the rest learns quickly; best from scenes that
-            the encoder has not learned from, of which it says too much.
+            What it says of every look is then kept, and the rest learns quickly.
         seed: Of everything random.
     """
 
