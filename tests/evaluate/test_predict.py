@@ -111,7 +111,8 @@ def test_later_looks_are_where_the_earlier_ones_led(store: PatchStore) -> None:
 def test_a_method_for_any_number_is_asked_with_several(store: PatchStore) -> None:
     table = predict(store, np.array([2]), ["any"], np.array([1])).to_pylist()
     found = {(row["problem"], row["steps"]): row["predicted"] for row in table if row["method"] == "any"}
-    assert found == {("D1", 1): 2, ("D1", 2): 3, ("D1", 3): 4, ("D*", 0): N - 1}
+    # it looks at 1; nearest to its answer 2, and four away from 1, at 5; farthest from both, at 8
+    assert found == {("D1", 1): 2, ("D1", 2): 6, ("D1", 3): 8, ("D*", 0): N - 1}
 
 
 def test_the_oracle_errs_by_the_lens_and_nothing_else(store: PatchStore) -> None:

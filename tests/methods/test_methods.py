@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dioptre.methods import METHODS, Problem, best_index, find_method, scores
+from dioptre.methods.base import next_look
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
@@ -118,6 +119,13 @@ def test_views_follow_the_problem() -> None:
 
 def test_the_best_index_is_the_first_of_a_tie() -> None:
     assert best_index(np.array([[0.0, 2.0, 2.0], [-np.inf, -np.inf, -1.0]])).tolist() == [1, 2]
+
+
+def test_a_search_looks_apart_from_where_it_looked() -> None:
+    scores = np.array([[0.0, 1.0, 2.0, 5.0, 4.0, 3.0, 1.0, 6.0, 2.0, 0.0]])
+    assert next_look(scores, np.array([[8]])).tolist() == [3]
+    assert next_look(scores, np.array([[0, 8]])).tolist() == [4]  # the only one four away from both
+    assert next_look(scores, np.array([[1, 4, 7]])).tolist() == [9]  # none is: the best that is two away
 
 
 # What every row does

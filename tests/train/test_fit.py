@@ -111,6 +111,8 @@ def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
     train([store.path], tmp_path / "looks", recipe, QUICK, start_from=tmp_path / "move")
     for name in ("encoder.stem.0.weight", "encoder.stem.1.running_mean"):
         assert torch.equal(weights(tmp_path / "looks")[name], weights(tmp_path / "move")[name])
+    with pytest.raises(ValueError, match="--start-from"):
+        train([store.path], tmp_path / "x", recipe, QUICK)
     with pytest.raises(ValueError, match="an encoder to freeze"):
         replace(TINY, frozen=True)
     with pytest.raises(ValueError, match="no weights"):

@@ -150,7 +150,7 @@ def run_train(config: Train) -> int:
                 sys.stdout.flush()
 
         data = (config.data, *config.also)
-        best = train(data, config.out, recipe, practice, config.start_from, config.after, watch)
+        best = train(data, config.out, recipe, practice, config.start_from, config.after, watch, moved)
     sys.stdout.write(f"best at step {best.step}: mean error {best.mae:.3f} indices; wrote {config.out}\n")
     return 0
 

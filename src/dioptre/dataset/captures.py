@@ -24,7 +24,6 @@ summary, each as JSON. Only the order of the frames in .codes, and so these hash
 which they came.
 """
 
-import hashlib
 import mmap
 import os
 import re
@@ -48,6 +47,7 @@ from dioptre.dataset.manifest import (
     canonical,
     described_by,
     finish_folder,
+    hash_file,
     hash_store,
     plain_json,
     plan_of,
@@ -250,7 +250,7 @@ class CaptureWriter:
             raise ValueError(f"the column {FILE} of a patch is the name of its capture, {name}")
         frames, codes_file = self._frames(name), self._file(name, "codes")
         os.truncate(codes_file, self._end(frames))
-        self._write_index(name, frames, sha256=_hash_file(codes_file))
+        self._write_index(name, frames, sha256=hash_file(codes_file))
         write_file(self._file(name, "parquet"), lambda file: write_parquet(table, file))
 
     def drop(self, name: str) -> None:
@@ -323,7 +323,7 @@ class CaptureWriter:
 
     def _hashes(self, name: str) -> dict[str, str]:
         index_file = self._file(name, "json")
-        return {"codes": read_json(index_file)["sha256"], "json": _hash_file(index_file)}
+        return {"codes": read_json(index_file)["sha256"], "json": hash_file(index_file)}
 
 
 def _append(path: Path, offset: int, content: bytes) -> None:
@@ -361,11 +361,6 @@ def _read_index(path: Path) -> list[Frame]:
         return [Frame(**entry) for entry in entries["frames"]]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} does not list the frames of a capture: {error!r}") from None
-
-
-def _hash_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # What fits together
@@ -456,7 +451,7 @@ class Captures:
                 file = _file(self._path, name, kind)
                 if not file.is_file():
                     raise ValueError(f"{file} is missing")
-                if _hash_file(file) != expected:
+                if hash_file(file) != expected:
                     raise ValueError(f"{file} has changed since it was written")
             self._capture(name)
         if _hash_store(self._manifest, table) != self._manifest["sha256"]:

@@ -125,6 +125,12 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     (folder / WRITING).replace(folder / MANIFEST)
 
 
+def hash_file(path: Path) -> str:
+    """Returns the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def hash_store(lines: Iterable[str], table: pa.Table) -> str:
     """Returns the SHA-256 of a whole store, as the head of this module describes it."""
     digest = hashlib.sha256()

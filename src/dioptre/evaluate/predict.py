@@ -2,14 +2,15 @@
 
 A full-stack method answers once for each patch. A method that sees one look answers once for each start; one
 that sees several looks is led to them: the method before it chooses the next, from the same start. A method
-for any number of looks is asked with one look, with two and with three (it leads itself), and with all.
+for any number of looks is asked with one look, with two and with three (it leads itself to its best guess
+that lies apart from the looks so far), and with all.
 
 In a simulated store, `oracle` is an answerer beside the methods. It knows the scene and the camera and sees
 exactly where the picture is sharp; it does not know by how much the lens missed the position it was sent to,
 and that is all it gets wrong. No method can do better, but by luck.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from jaxtyping import Int
 
 from dioptre.dataset.store import PatchStore
 from dioptre.methods import best_index, find_method, scores
-from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method, Problem
+from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method, Problem, Scores, next_look
 from dioptre.stack import FocalStack
 
 ORACLE = "oracle"
@@ -115,8 +116,9 @@ def _looks(stack: FocalStack, method: Method, starts: Int[np.ndarray, " start"])
             found = best_index(method.build().scores(stack))[:, None]
             yield Answers(method.key, problem, WHOLE, np.array([NO_START]), found)
         else:
-            leaders = _leaders(method, steps)
-            yield Answers(method.key, method.problem, steps, starts, follow(stack, leaders, starts))
+            choose = next_look if method.looks == ANY else _answer
+            found = follow(stack, _leaders(method, steps), starts, choose)
+            yield Answers(method.key, method.problem, steps, starts, found)
 
 
 def _leaders(method: Method, steps: int) -> list[Autofocuser]:
@@ -129,19 +131,34 @@ def _leaders(method: Method, steps: int) -> list[Autofocuser]:
     return [one.build() for one in chain]
 
 
+def _answer(scores: Scores, _seen: Int[np.ndarray, "batch look"]) -> Int[np.ndarray, " batch"]:
+    """Returns what is answered: the paper's searches look there next."""
+    return best_index(scores)
+
+
 def follow(
-    stack: FocalStack, leaders: Sequence[Autofocuser], starts: Int[np.ndarray, " start"]
+    stack: FocalStack,
+    leaders: Sequence[Autofocuser],
+    starts: Int[np.ndarray, " start"],
+    choose: Callable[[Scores, Int[np.ndarray, "batch look"]], Int[np.ndarray, " batch"]] = _answer,
 ) -> Int[np.ndarray, "batch start"]:
-    """Returns where a search ends, from each start: each leader sees all looks so far and names the next."""
+    """Returns what is answered at the end of a search, from each start.
+
+    Args:
+        stack: All slices of some patches.
+        leaders: Who is asked after each look, and sees all looks so far.
+        starts: The first looks.
+        choose: Says where to look next, from scores and the looks so far.
+    """
     found = np.empty((stack.batch, len(starts)), np.int64)
     for at in range(stack.batch):
+        where = None if stack.where is None else np.repeat(stack.where[at : at + 1], len(starts), axis=0)
         seen = starts[:, None]
         for leader in leaders:
             views = stack.pixels[at][seen]  # (start, look, view, row, col)
-            where = None if stack.where is None else np.repeat(stack.where[at : at + 1], len(starts), axis=0)
-            answer = best_index(leader.scores(FocalStack(views, seen, stack.grid, where, stack.view_codes)))
-            seen = np.concatenate([seen, answer[:, None]], axis=1)
-        found[at] = seen[:, -1]
+            scores = leader.scores(FocalStack(views, seen, stack.grid, where, stack.view_codes))
+            seen = np.concatenate([seen, choose(scores, seen)[:, None]], axis=1)
+        found[at] = best_index(scores)
     return found
 
 

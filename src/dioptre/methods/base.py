@@ -59,6 +59,7 @@ class Problem(StrEnum):
 
 
 WHOLE, ANY = 0, -1  # looks of a method that needs the whole stack, and of one that takes what it gets
+APART = 4  # indices between the looks of a search: a look beside another shows almost the same again
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,16 @@ class Method:
 def best_index(scores: Scores) -> Int[np.ndarray, " batch"]:
     """Returns the position of the highest score, the first one on a tie."""
     return np.argmax(scores, axis=1)
+
+
+def next_look(scores: Scores, seen: Int[np.ndarray, "batch look"]) -> Int[np.ndarray, " batch"]:
+    """Returns where a search looks next: the best position that is APART or more from all looks so far.
+
+    Where no position is, as far from them as there is one.
+    """
+    away = np.abs(np.arange(scores.shape[1])[:, None] - seen[:, None, :]).min(axis=2)
+    enough = away >= np.minimum(APART, away.max(axis=1, keepdims=True))
+    return best_index(np.where(enough, scores, -np.inf))
 
 
 def expected_error(belief: Scores) -> Scores:

@@ -13,7 +13,14 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int
 
-from dioptre.dataset.manifest import begin_folder, finish_folder, read_parquet, write_file, write_parquet
+from dioptre.dataset.manifest import (
+    begin_folder,
+    finish_folder,
+    hash_file,
+    read_parquet,
+    write_file,
+    write_parquet,
+)
 from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
 from dioptre.evaluate.predict import floor, predict
 from dioptre.methods import METHODS, Method, find_method
@@ -59,6 +66,7 @@ def predict_store(data: Path, out: Path, prediction: Prediction, done: Callable[
         "data": store.manifest["sha256"],
         "simulated": floor(store, rows[:1]) is not None,
         "methods": list(keys),
+        "networks": _networks(keys),
         "split": prediction.split,
         "starts": starts.tolist(),
         "patches": len(rows),
@@ -93,6 +101,12 @@ def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:
         if find_method(key).views > form.views:
             raise ValueError(f"{key} needs the left and the right view, but {store.path} has only green")
     return tuple(wanted)
+
+
+def _networks(keys: Sequence[str]) -> dict[str, str]:
+    """Returns the hash of each network among methods: another file of the same name is another method."""
+    built = {key: find_method(key).build() for key in keys}
+    return {key: hash_file(one.path) for key, one in built.items() if isinstance(one, Learned)}
 
 
 def _knows(row: Method, form: StoreFormat) -> bool:

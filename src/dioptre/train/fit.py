@@ -29,7 +29,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from dioptre import __version__
 from dioptre.dataset.manifest import begin_folder, read_manifest, write_file, write_manifest
 from dioptre.dataset.store import open_patches
-from dioptre.methods.base import Problem
+from dioptre.methods.base import Problem, expected_error, next_look
 from dioptre.train import feed, loss
 from dioptre.train.feed import Batch, Feed, Looks, Memory, Searches, Source
 from dioptre.train.network import (
@@ -172,6 +172,11 @@ class Moment:
 
 
 Watch = Callable[[Moment], None]
+Done = Callable[[int, int], None]  # how many patches an earlier network has seen, and of how many
+
+
+def _unwatched(_seen: int, _all: int) -> None:
+    """Tells nobody."""
 
 
 def train(
@@ -182,6 +187,7 @@ def train(
     start_from: Path | None = None,
     after: Sequence[Path] = (),
     watch: Watch | None = None,
+    done: Done = _unwatched,
 ) -> Validation:
     """Trains a network into a folder and returns its last validation.
 
@@ -194,7 +200,10 @@ def train(
         after: Finished runs of the steps before this one, the first look's first: this network then sees
             the start and every position that they chose.
         watch: Told now and then where the training is.
+        done: Told how far an earlier network, whose looks or features are learned from, is with the patches.
     """
+    if recipe.frozen and start_from is None:
+        raise ValueError("a frozen encoder is that of a finished run: --start-from")
     place = Place.find()
     source = Source(tuple(open_patches(path) for path in data))
     entries = _entries(recipe, source, start_from, after)
@@ -202,8 +211,8 @@ def train(
         begin_folder(out, entries, WHAT)
     network = _prepare(recipe, source, start_from)
     with place:
-        looks = _looks(recipe, source, out, after, place)
-        trainer = _Trainer(network, recipe, practice, source, looks, out, place, watch)
+        looks = _looks(recipe, source, out, after, place, done)
+        trainer = _Trainer(network, recipe, practice, source, looks, out, place, watch, done)
         last = trainer.run()
     if place.first:
         _finish(out, entries, last)
@@ -329,7 +338,9 @@ def targets(source: Source, recipe: Recipe) -> Float[np.ndarray, " all"]:
     return exact - (error - error.mean())
 
 
-def _looks(recipe: Recipe, source: Source, out: Path, after: Sequence[Path], place: Place) -> Looks:
+def _looks(
+    recipe: Recipe, source: Source, out: Path, after: Sequence[Path], place: Place, done: Done
+) -> Looks:
     positions = source.positions
     if recipe.network == "looks":
         most = recipe.batch * positions if recipe.frozen else recipe.batch
@@ -339,9 +350,8 @@ def _looks(recipe: Recipe, source: Source, out: Path, after: Sequence[Path], pla
         return feed.whole_stack(positions)
     if not after:
         return feed.random_start(positions)
-    return feed.trail(
-        _kept(out / TRAILS, lambda: follow(source, [load_network(one) for one in after], recipe.views), place)
-    )
+    leaders = [load_network(one) for one in after]
+    return feed.trail(_kept(out / TRAILS, lambda: follow(source, leaders, recipe.views, done), place))
 
 
 def _kept(path: Path, make: Callable[[], Shaped[np.ndarray, "..."]], place: Place) -> Any:
@@ -356,7 +366,12 @@ def _kept(path: Path, make: Callable[[], Shaped[np.ndarray, "..."]], place: Plac
 
 @torch.no_grad()
 def remember(
-    source: Source, network: LooksNet, rows: Int[np.ndarray, " some"], views: int, batch: int = 4
+    source: Source,
+    network: LooksNet,
+    rows: Int[np.ndarray, " some"],
+    views: int,
+    done: Done = _unwatched,
+    batch: int = 4,
 ) -> Shaped[np.ndarray, "all position feature"]:
     """Returns what a network's encoder says of every look at some patches of a source; 0 for the others."""
     positions = source.positions
@@ -367,6 +382,7 @@ def remember(
         pixels, where = source.read(some, everything, views)
         given = _tensors_for(network, pixels, everything, where)
         features[some] = network.eval().encode(*given).cpu().numpy()
+        done(begin + len(some), len(rows))
     return features
 
 
@@ -378,11 +394,15 @@ def _tensors_for(network: nn.Module, *arrays: Shaped[np.ndarray, "..."]) -> tupl
 
 @torch.no_grad()
 def follow(
-    source: Source | Memory, networks: Sequence[nn.Module], views: int, batch: int = 16
+    source: Source | Memory,
+    networks: Sequence[nn.Module],
+    views: int,
+    done: Done = _unwatched,
+    batch: int = 16,
 ) -> Int[np.ndarray, "all start step"]:
     """Returns where networks look, one after the other, from every start of every patch.
 
-    Each network sees all looks so far and its answer is the next look.
+    Each network sees all looks so far and says where to look next.
     """
     positions = source.positions
     patches = len(source)
@@ -396,9 +416,18 @@ def follow(
             for at, row in enumerate(rows):
                 seen = trails[row, :, : step + 1].astype(np.int64)
                 given = (pixels[at][seen], seen, np.tile(where[at], (positions, 1)))
-                scores = network(*_tensors_for(network, *given))
-                trails[row, :, step + 1] = answers(network, scores).cpu().numpy()
+                trails[row, :, step + 1] = _choice(network, network(*_tensors_for(network, *given)), seen)
+        done(int(rows[-1]) + 1, patches)
     return trails
+
+
+def _choice(
+    network: nn.Module, scores: Float[Tensor, "batch n"], seen: Int[np.ndarray, "batch look"]
+) -> Int[np.ndarray, " batch"]:
+    """Returns where to look next: where a network answers, or as one for any number of looks searches."""
+    if not isinstance(network, Listener | LooksNet):
+        return answers(network, scores).cpu().numpy()
+    return next_look(-expected_error(torch.log_softmax(scores, dim=1).cpu().numpy()), seen)
 
 
 # The loop
@@ -417,6 +446,7 @@ class _Trainer:
         out: Path,
         place: Place,
         watch: Watch | None,
+        done: Done,
     ) -> None:
         self.recipe, self.practice, self.out, self.place, self.watch = recipe, practice, out, place, watch
         self.device = torch.device(practice.device)
@@ -447,7 +477,7 @@ class _Trainer:
         if recipe.frozen:
             assert isinstance(network, LooksNet)
             both = np.concatenate(list(rows.values()))
-            kept = _kept(out / FEATURES, lambda: remember(source, network, both, recipe.views), place)
+            kept = _kept(out / FEATURES, lambda: remember(source, network, both, recipe.views, done), place)
             self.given = Memory(kept, source.where)
         self.feed = Feed(
             self.given,
