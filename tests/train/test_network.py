@@ -13,6 +13,7 @@ from dioptre.train.network import (
     answers,
     multiply_adds,
     scale_channels,
+    seeing_green_twice,
     share_stem,
 )
 
@@ -111,6 +112,22 @@ def test_of_a_whole_stack_each_channel_begins_with_a_wave_of_the_position() -> N
     torch.testing.assert_close(strength[0] / strength[0, 0], torch.linspace(0, torch.pi, 7).cos().abs())
     flat = network.stem(torch.ones(1, 7, 1, 32, 32), torch.arange(7)[None])
     assert flat[:, :, 1:-1, 1:-1].abs().max() < 1e-5
+
+
+def test_a_network_for_green_can_begin_with_one_for_two_views() -> None:
+    pixels, indices, where = looks(3, 1, 1, 7)
+    for kind in (OneHotNet, MoveNet):
+        torch.manual_seed(1)
+        two, one = kind(7, 2, 0.25).eval(), kind(7, 1, 0.25).eval()
+        one.load_state_dict(seeing_green_twice(two.state_dict(), one.state_dict()))
+        torch.testing.assert_close(
+            one(pixels, indices, where), two(pixels.expand(-1, -1, 2, -1, -1), indices, where)
+        )
+    network, own = OneHotNet(7, 2, 0.25), OneHotNet(7, 1, 0.25)
+    share_stem(network)
+    begun = seeing_green_twice(network.state_dict(), own.state_dict())["stem.weight"]
+    kept = (begun == own.stem.weight).flatten(1).all(dim=1)
+    assert kept.tolist() == [False] * 4 + [True] * 4  # the second half were differences
 
 
 @pytest.mark.parametrize("network", [OneHotNet(7, 2, 0.25), MoveNet(7, 2, 0.25), LooksNet(7, 2, 0.25)])

@@ -39,6 +39,7 @@ from dioptre.train.network import (
     OneHotNet,
     Pupil,
     answers,
+    seeing_green_twice,
     share_stem,
     shared_batch_norms,
 )
@@ -196,7 +197,8 @@ def train(
         out: The run's folder.
         recipe: What to train.
         practice: How to run it.
-        start_from: A finished run to begin with; weights whose name and shape agree are taken.
+        start_from: A finished run to begin with; weights whose name and shape agree are taken. A network
+            for green can begin with one for two views, as if green were both.
         after: Finished runs of the steps before this one, the first look's first: this network then sees
             the start and every position that they chose.
         watch: Told now and then where the training is.
@@ -310,8 +312,10 @@ def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Modu
     if recipe.shared_stem:
         share_stem(network, recipe.problem.whole)
     if start_from is not None:
-        taken = _take_weights(network, load_network(start_from).state_dict())
-        if not taken:
+        weights = load_network(start_from).state_dict()
+        if recipe_of(read_run(start_from)).views > recipe.views:
+            weights = seeing_green_twice(weights, network.state_dict())
+        if not _take_weights(network, weights):
             raise ValueError(f"{start_from} has no weights of the names and shapes of this network's")
     return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 

@@ -480,6 +480,23 @@ def share_stem(network: nn.Module, whole: bool = False) -> None:
             each[half:, :, 1] = -each[half:, :, 0]
 
 
+def seeing_green_twice(weights: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Returns the weights of a network for two views as those of one that sees green in place of both.
+
+    Channels that lived on the difference of the views begin as in the network's own weights.
+    """
+    weights = dict(weights)
+    if "stem.weight" in weights:
+        two = weights["stem.weight"]  # the views of each position by turns
+        both = two[:, ::2] + two[:, 1::2]
+        alive = both.flatten(1).norm(dim=1) > 0.5 * two.flatten(1).norm(dim=1)
+        weights["stem.weight"] = torch.where(alive[:, None, None, None], both, own["stem.weight"])
+    if "encoder.stem.0.weight" in weights:
+        two, planes = weights["encoder.stem.0.weight"], FOLD * FOLD
+        weights["encoder.stem.0.weight"] = torch.cat([two[:, :planes], two[:, 2 * planes :]], dim=1)
+    return weights
+
+
 class SharedBatchNorm(nn.BatchNorm2d):
     """Batch normalisation over the parts of a batch that several processes hold.
 
