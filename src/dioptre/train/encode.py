@@ -10,6 +10,7 @@ from torch import Tensor
 DARK = 0.005  # added to the mean that a look is divided by: in the dark that would only show noise
 BLACK = 1e-3  # added where a logarithm is taken
 LIGHT_GAIN = 0.4  # makes logarithms of usual brightness numbers around 0
+FLAT = 0.01  # contrast of a stack that has almost none
 CONTRAST_GAIN = 3.0  # makes usual contrast numbers around 1
 DIFFERENCE_GAIN = 4.0  # the views of a patch differ by a fraction of its contrast
 
@@ -23,6 +24,18 @@ def normalise_looks(
     """
     mean = pixels.mean(dim=(2, 3, 4), keepdim=True)
     return 1 + CONTRAST_GAIN * (pixels - mean) / (mean + DARK)
+
+
+def normalise_stacks(
+    pixels: Float[Tensor, "batch slice view row col"],
+) -> Float[Tensor, "batch slice view row col"]:
+    """Returns the contrast of each look of whole stacks, as a part of that of its stack, and 1.
+
+    Of a stack, only where it has more contrast matters, and not how much.
+    """
+    mean = pixels.mean(dim=(2, 3, 4), keepdim=True)
+    contrast = (pixels - mean) / (mean + DARK)
+    return 1 + contrast / torch.sqrt(contrast.square().mean(dim=(1, 2, 3, 4), keepdim=True) + FLAT**2)
 
 
 def brightness(pixels: Float[Tensor, "look view row col"]) -> Float[Tensor, "look 2"]:

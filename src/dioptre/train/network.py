@@ -96,6 +96,7 @@ def _answer(features: int, answers: int) -> nn.Linear:
 
 
 POSITION_WAVES = 6  # the shortest is three positions of 49 long
+WINDOW = 0.7  # of their distance: deviation of the bells that a stem for whole stacks begins with
 
 
 def position_waves(position: Float[Tensor, "batch slice"]) -> Float[Tensor, "batch slice wave"]:
@@ -122,7 +123,9 @@ class SparseStem(nn.Module):
         """Returns what the dense convolution of the one-hot input gives; rows and columns are even."""
         batch, slices, views, rows, cols = pixels.shape
         if slices == self.positions:  # a full stack, in order: nothing to leave out
-            return functional.conv2d(pixels.flatten(1, 2), self.weight, stride=2, padding=1)
+            weight = self.weight.contiguous()  # pixels are not channels last, and too many to be made so
+            answer = functional.conv2d(pixels.flatten(1, 2), weight, stride=2, padding=1)
+            return answer.contiguous(memory_format=torch.channels_last)
         out = len(self.weight)
         each = self.weight.reshape(out, self.positions, views * 9).permute(1, 2, 0)  # position, tap, out
         taps = each[indices] * encode.first_of_each(indices)[:, :, None, None]
@@ -196,7 +199,9 @@ class OneHotNet(nn.Module):
     def _features(
         self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch feature"]:
-        x = self.after_stem(self.stem(encode.normalise_looks(pixels), indices))
+        whole = pixels.shape[1] == self.stem.positions
+        pixels = encode.normalise_stacks(pixels) if whole else encode.normalise_looks(pixels)
+        x = self.after_stem(self.stem(pixels, indices))
         return self.last(self.blocks(x)).mean(dim=(2, 3))
 
 
@@ -457,27 +462,36 @@ def share_stem(network: nn.Module, whole: bool = False) -> None:
     side of focus.
 
     Of a whole stack, all slices are added up in each channel. There the filters begin blind to a constant,
-    and each channel weighs the slices by a wave of the position: the slices that are sharp outweigh the
-    others, and which waves they are seen in tells where they are.
+    and each channel with the slices around one position of its own: where the sharp slices are, there is more
+    to see. Of two views, half of the channels begin with their sum.
     """
     if not isinstance(network, OneHotNet):
         raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
     stem = network.stem
     channels = len(stem.weight)
     half = channels // 2
-    waves = position_waves(torch.linspace(0, 1, stem.positions)[None])[0].T  # (wave, position)
     with torch.no_grad():
         each = stem.weight.view(channels, stem.positions, stem.views, 3, 3)
         each.copy_(each[:, :1].expand_as(each).clone())
         if whole:
             each -= each.mean(dim=(3, 4), keepdim=True)
-            each *= waves[torch.arange(channels) % len(waves)][:, :, None, None, None]
+            each *= _windows(stem.positions, channels // stem.views).repeat(stem.views, 1)[
+                :, :, None, None, None
+            ]
+            each.copy_(each[:, :, :1].expand_as(each).clone())
         else:
-            codes = waves[:half]
+            codes = position_waves(torch.linspace(0, 1, stem.positions)[None])[0].T[:half]
             each[: len(codes)] += codes[:, :, None, None, None] / (stem.views * 9)
         if stem.views == 2:
             each[half:] *= encode.DIFFERENCE_GAIN
             each[half:, :, 1] = -each[half:, :, 0]
+
+
+def _windows(positions: int, count: int) -> Float[Tensor, "count positions"]:
+    """Returns bells over the ladder, evenly spread, each reaching to the next."""
+    centres = torch.linspace(0, positions - 1, count)
+    spread = max(1.0, WINDOW * (positions - 1) / max(1, count - 1))
+    return torch.exp(-0.5 * ((torch.arange(positions) - centres[:, None]) / spread) ** 2)
 
 
 def seeing_green_twice(weights: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
