@@ -110,10 +110,10 @@ def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
     recipe = replace(TINY, network="looks", frozen=True)
     train([store.path], tmp_path / "looks", recipe, QUICK, start_from=tmp_path / "move")
     for name in ("encoder.stem.0.weight", "encoder.stem.1.running_mean"):
-        assert torch.equal(weights(tmp_path / "looks")[name], weights(tmp_path / "move")[name])
+        assert torch.equal(weights(tmp_path / "looks")[f"alone.{name}"], weights(tmp_path / "move")[name])
     with pytest.raises(ValueError, match="--start-from"):
         train([store.path], tmp_path / "x", recipe, QUICK)
-    with pytest.raises(ValueError, match="an encoder to freeze"):
+    with pytest.raises(ValueError, match="a network of one look to freeze"):
         replace(TINY, frozen=True)
     with pytest.raises(ValueError, match="no weights"):
         train(
@@ -125,17 +125,17 @@ def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
         )
 
 
-def test_what_a_frozen_encoder_said_is_remembered(store: PatchStore) -> None:
+def test_what_a_look_says_alone_is_remembered(store: PatchStore) -> None:
     source, network = Source((store,)), LooksNet(7, 2, 0.25).eval()
     memory = Memory(fit.remember(source, network, np.array([3, 5]), 2), source.where)
-    features, where = memory.read(np.array([5]), np.array([[6, 2]]), 2)
+    said, where = memory.read(np.array([5]), np.array([[6, 2]]), 2)
     stack = store.stack([5], [6, 2])
     given = torch.from_numpy(stack.pixels), torch.tensor([[6, 2]]), torch.from_numpy(where)
-    np.testing.assert_allclose(features, network.encode(*given).detach().numpy(), atol=1e-2)
+    np.testing.assert_allclose(said, network.listen(*given).detach().numpy(), atol=1e-2)
     np.testing.assert_allclose(where, stack.where, atol=1e-6)
-    answers = [Listener(network)(torch.from_numpy(features), *given[1:]), network(*given)]
+    answers = [Listener(network)(torch.from_numpy(said), *given[1:]), network(*given)]
     torch.testing.assert_close(*answers, atol=1e-2, rtol=0)
-    assert (memory.features[4] == 0).all()
+    assert (memory.said[4] == 0).all()
 
 
 def test_a_network_of_looks_practises_its_own_searches(store: PatchStore, tmp_path: Path) -> None:

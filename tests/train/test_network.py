@@ -153,6 +153,24 @@ def test_the_order_of_looks_does_not_matter() -> None:
     torch.testing.assert_close(network(pixels, indices, where), again, atol=1e-5, rtol=1e-4)
 
 
+def test_a_patch_of_two_depths_is_that_of_the_larger_one() -> None:
+    network = MoveNet(7, 2, 0.25).eval()
+    network.weight.weight.data.zero_()
+    seen = torch.zeros(1, 5, network.encoder.features)
+    seen[0, :2, 0] = seen[0, 2:, 1] = 1  # two parts see one thing, three another
+    network.head[1].weight.data.zero_()
+    network.head[1].weight.data[7, 0] = 50  # one position nearer
+    network.head[1].weight.data[3, 1] = 50  # three farther
+    found = network.believe(seen, torch.tensor([4])).exp()
+    torch.testing.assert_close(found[0, [5, 1]], torch.tensor([0.4, 0.6]))
+
+
+def test_one_look_begins_as_it_is_alone() -> None:
+    network = LooksNet(7, 2, 0.25).eval()
+    given = looks(2, 1, 2, 7)
+    torch.testing.assert_close(network(*given), network.alone(*given))
+
+
 def test_the_papers_network_answers_with_the_likeliest_position_and_ours_with_the_median() -> None:
     scores = torch.tensor([[0.4, 0.01, 0.01, 0.29, 0.29]]).log()
     assert answers(OneHotNet(5, 1, 0.25), scores).tolist() == [0]

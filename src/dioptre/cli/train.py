@@ -93,7 +93,7 @@ class Train:
     """Let all positions of a one-hot network begin with the same stem."""
 
     frozen: bool = False
-    """Keep the encoder of the network that is started from; the rest then learns quickly."""
+    """Keep what a look says alone in the network that is started from; the rest then learns quickly."""
 
     seed: int = 0
     """Of everything random."""

@@ -235,7 +235,7 @@ def quantise(network: nn.Module, card: Card, path: Path, store: PatchStore, patc
     with tempfile.TemporaryDirectory() as folder:
         plain, ready = Path(folder) / "plain.onnx", Path(folder) / "ready.onnx"
         onnx.save(to_onnx(network, card), plain)
-        quant_pre_process(plain, ready)
+        quant_pre_process(plain, ready, skip_symbolic_shape=True)  # which does not know all operators
         quantize_static(
             ready,
             path,

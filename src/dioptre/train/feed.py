@@ -30,7 +30,7 @@ class Batch:
     """Some patches to learn from.
 
     Attributes:
-        pixels: What was seen, or what an encoder said of it.
+        pixels: What was seen, or what each look said alone.
         indices: Where the lens was.
         where: The patches' centres in the frame.
         target: The true position, in indices.
@@ -105,31 +105,31 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What an encoder said of every look at every patch of a source, in place of the pixels.
+    """What every look at every patch of a source said alone, in place of the pixels.
 
     Attributes:
-        features: In half precision.
+        said: In half precision.
         where: The patches' centres in the frame.
     """
 
-    features: Shaped[np.ndarray, "all position feature"]
+    said: Shaped[np.ndarray, "all position said"]
     where: Float32[np.ndarray, "all 2"]
 
     @property
     def positions(self) -> int:
         """Positions of the ladder."""
-        return self.features.shape[1]
+        return self.said.shape[1]
 
     def __len__(self) -> int:
         """Returns the number of patches."""
-        return len(self.features)
+        return len(self.said)
 
     def read(
         self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch slice"], views: int
-    ) -> tuple[Float32[np.ndarray, "batch slice feature"], Float32[np.ndarray, "batch 2"]]:
-        """Returns the features of some looks at some patches, and where these lie in their frames."""
+    ) -> tuple[Float32[np.ndarray, "batch slice said"], Float32[np.ndarray, "batch 2"]]:
+        """Returns what some looks at some patches said, and where these lie in their frames."""
         del views
-        return self.features[rows[:, None], indices].astype(np.float32), self.where[rows]
+        return self.said[rows[:, None], indices].astype(np.float32), self.where[rows]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@
     checkpoint.pt   where the training is; written now and then, replaced as a whole
     best.pt         the weights with the lowest validation loss so far
     trails.npy      for later steps: where the networks before this one looked
-    features.npy    for a frozen encoder: what it says of every look
+    said.npy        for looks that are put together: what each said alone
     events.*        TensorBoard's
     manifest.json   written last: its presence means that the training is finished
 
@@ -44,7 +44,7 @@ from dioptre.train.network import (
     shared_batch_norms,
 )
 
-CHECKPOINT, BEST, TRAILS, FEATURES = "checkpoint.pt", "best.pt", "trails.npy", "features.npy"
+CHECKPOINT, BEST, TRAILS, SAID = "checkpoint.pt", "best.pt", "trails.npy", "said.npy"
 KIND, WHAT = "training", "a training's folder"
 
 # How many looks a network for any number of them practises with, and how often.
@@ -88,8 +88,8 @@ class Recipe:
         moves: Weight of a second answer of a one-hot network, which it forgets after training: how far to
             move. 0 for none.
         shared_stem: Whether all positions of a one-hot network begin with the same stem.
-        frozen: Whether the encoder of a network of looks stays what it was in the network it starts from.
-            What it says of every look is then kept, and the rest learns quickly.
+        frozen: Whether what a look says alone stays what the network that it starts from says. That is then
+            kept for every look, and putting looks together is learned quickly.
         seed: Of everything random.
     """
 
@@ -123,7 +123,7 @@ class Recipe:
             raise ValueError("steps, batch, width and learning rate are positive")
         if self.frozen and (self.network != "looks" or self.flips != "none" or self.quarters):
             raise ValueError(
-                "only a network of looks has an encoder to freeze; it then sees patches as they are"
+                "only a network of looks has a network of one look to freeze; it sees patches as they are"
             )
         if not 0 <= self.quarters <= 1:
             raise ValueError("quarters is a part of the steps, from 0 to 1")
@@ -205,7 +205,7 @@ def train(
         done: Told how far an earlier network, whose looks or features are learned from, is with the patches.
     """
     if recipe.frozen and start_from is None:
-        raise ValueError("a frozen encoder is that of a finished run: --start-from")
+        raise ValueError("what is frozen is the network of a finished run: --start-from")
     place = Place.find()
     source = Source(tuple(open_patches(path) for path in data))
     entries = _entries(recipe, source, start_from, after)
@@ -312,10 +312,11 @@ def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Modu
     if recipe.shared_stem:
         share_stem(network, recipe.problem.whole)
     if start_from is not None:
-        weights = load_network(start_from).state_dict()
-        if recipe_of(read_run(start_from)).views > recipe.views:
+        weights, start = load_network(start_from).state_dict(), recipe_of(read_run(start_from))
+        if start.views > recipe.views:
             weights = seeing_green_twice(weights, network.state_dict())
-        if not _take_weights(network, weights):
+        alone = isinstance(network, LooksNet) and start.network == "move"
+        if not _take_weights(network.alone if alone else network, weights):
             raise ValueError(f"{start_from} has no weights of the names and shapes of this network's")
     return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
@@ -376,18 +377,18 @@ def remember(
     views: int,
     done: Done = _unwatched,
     batch: int = 4,
-) -> Shaped[np.ndarray, "all position feature"]:
-    """Returns what a network's encoder says of every look at some patches of a source; 0 for the others."""
+) -> Shaped[np.ndarray, "all position said"]:
+    """Returns what every look at some patches of a source says alone; 0 for the others."""
     positions = source.positions
-    features = np.zeros((len(source), positions, network.encoder.features), np.float16)
+    said = np.zeros((len(source), positions, network.alone.encoder.features + positions), np.float16)
     for begin in range(0, len(rows), batch):
         some = rows[begin : begin + batch]
         everything = np.tile(np.arange(positions), (len(some), 1))
         pixels, where = source.read(some, everything, views)
         given = _tensors_for(network, pixels, everything, where)
-        features[some] = network.eval().encode(*given).cpu().numpy()
+        said[some] = network.eval().listen(*given).cpu().numpy()
         done(begin + len(some), len(rows))
-    return features
+    return said
 
 
 def _tensors_for(network: nn.Module, *arrays: Shaped[np.ndarray, "..."]) -> tuple[Tensor, ...]:
@@ -481,7 +482,7 @@ class _Trainer:
         if recipe.frozen:
             assert isinstance(network, LooksNet)
             both = np.concatenate(list(rows.values()))
-            kept = _kept(out / FEATURES, lambda: remember(source, network, both, recipe.views, done), place)
+            kept = _kept(out / SAID, lambda: remember(source, network, both, recipe.views, done), place)
             self.given = Memory(kept, source.where)
         self.feed = Feed(
             self.given,
@@ -541,7 +542,7 @@ class _Trainer:
     def _search(self, step: int) -> None:
         """Lets a network that can see any number of looks search from every start, to learn from that next.
 
-        Only what a frozen encoder said can be searched so quickly.
+        Only what looks said alone can be searched so quickly.
         """
         if step and isinstance(self.given, Memory) and isinstance(self.feed.looks, Searches):
             asked = self._asked(self.result()).eval()

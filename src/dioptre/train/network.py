@@ -2,7 +2,7 @@
 
     OneHotNet   the paper's: a channel for each position and view, scores over the ladder
     MoveNet     one look as planes, scores over moves
-    LooksNet    any number of looks: MoveNet's encoder for each, attention over all
+    LooksNet    any number of looks: MoveNet for each, attention over all
 
 MobileNetV2 (Sandler 2018) is written out here: inverted residuals with linear bottlenecks, batch
 normalisation, ReLU6. Convolutions have no bias, since a normalisation follows each.
@@ -146,9 +146,9 @@ def _columns(x: Float[Tensor, "batch channel row col"]) -> Float[Tensor, "batch 
 
 def in_parts(
     network: nn.Module,
-    run: Callable[..., Float[Tensor, "batch feature"]],
+    run: Callable[..., Float[Tensor, "batch ..."]],
     *inputs: Shaped[Tensor, "batch ..."],
-) -> Float[Tensor, "batch feature"]:
+) -> Float[Tensor, "batch ..."]:
     """Returns what a network says of a batch; out of training, of parts of it that stay in the cache.
 
     Most of the time of these networks goes into moving numbers between memory and processor. In training,
@@ -238,12 +238,12 @@ CONSTANTS = 5  # planes that are the same everywhere
 
 
 class LookEncoder(nn.Module):
-    """What one look says, as a vector: planes, folded 2 x 2 into channels, through MobileNetV2's blocks.
+    """What is seen in each part of a look: planes, folded 2 x 2 into channels, through MobileNetV2's blocks.
 
     Args:
         views: 1 green, 2 left and right.
         width: Multiplier of the blocks' channels.
-        features: Length of the vector.
+        features: How many numbers say it.
     """
 
     def __init__(self, views: int, width: float, features: int = FEATURES) -> None:
@@ -262,8 +262,8 @@ class LookEncoder(nn.Module):
         pixels: Float[Tensor, "look view row col"],
         position: Float[Tensor, " look"],
         where: Float[Tensor, "look 2"],
-    ) -> Float[Tensor, "look feature"]:
-        """Returns the vectors of looks."""
+    ) -> Float[Tensor, "look place feature"]:
+        """Returns the features of all parts, row by row."""
         return in_parts(self, self._forward, pixels, position, where)
 
     def _forward(
@@ -271,17 +271,20 @@ class LookEncoder(nn.Module):
         pixels: Float[Tensor, "look view row col"],
         position: Float[Tensor, " look"],
         where: Float[Tensor, "look 2"],
-    ) -> Float[Tensor, "look feature"]:
+    ) -> Float[Tensor, "look place feature"]:
         light = encode.brightness(pixels)
         pixels = encode.normalise_looks(pixels[:, None])[:, 0]
         folded = functional.pixel_unshuffle(encode.view_planes(pixels), FOLD)
         constants = encode.constant_planes(position, where, light, folded)
         x = torch.cat([folded, constants], dim=1).contiguous(memory_format=torch.channels_last)
-        return self.last(self.blocks(self.stem(x))).mean(dim=(2, 3))
+        return self.last(self.blocks(self.stem(x))).flatten(2).transpose(1, 2)
 
 
 class MoveNet(nn.Module):
     """One look: how far to move, -(n - 1) .. n - 1 indices, told as scores over the ladder.
+
+    Each part of a patch has a belief of its own, and the patch's is their average, with weights that the
+    parts choose: where a patch has two depths, its label is that of the larger one, and not one between.
 
     Args:
         positions: Of the ladder.
@@ -294,6 +297,7 @@ class MoveNet(nn.Module):
         self.positions = positions
         self.encoder = LookEncoder(views, width)
         self.head = nn.Sequential(nn.Dropout(DROPOUT), _answer(self.encoder.features, 2 * positions - 1))
+        self.weight = _answer(self.encoder.features, 1)
         _initialise(self)
 
     def forward(
@@ -303,9 +307,26 @@ class MoveNet(nn.Module):
         where: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n"]:
         """Returns a score for each position."""
-        position = indices[:, 0].to(pixels.dtype) / (self.positions - 1)
-        features = self.encoder(pixels[:, 0], position, where)
-        return encode.relative_to_scores(self.head(features), indices[:, 0], self.positions)
+        return self.believe(self.places(pixels[:, 0], indices[:, 0], where), indices[:, 0])
+
+    def places(
+        self,
+        pixels: Float[Tensor, "look view row col"],
+        indices: Int[Tensor, " look"],
+        where: Float[Tensor, "look 2"],
+    ) -> Float[Tensor, "look place feature"]:
+        """Returns what is seen in each part of each look."""
+        return self.encoder(pixels, indices.to(pixels.dtype) / (self.positions - 1), where)
+
+    def believe(
+        self, seen: Float[Tensor, "look place feature"], indices: Int[Tensor, " look"]
+    ) -> Float[Tensor, "look n"]:
+        """Returns the logarithm of each position's probability."""
+        looks, places, _ = seen.shape
+        start = indices[:, None].expand(looks, places).flatten()
+        each = encode.relative_to_scores(self.head(seen).flatten(0, 1), start, self.positions)
+        beliefs = torch.log_softmax(each.view(looks, places, -1), dim=2)
+        return torch.logsumexp(beliefs + torch.log_softmax(self.weight(seen), dim=1), dim=1)
 
 
 class Attention(nn.Module):
@@ -335,9 +356,10 @@ class Attention(nn.Module):
 
 
 class LooksNet(nn.Module):
-    """Any number of looks: each is encoded alone, they attend to one another, and each says how far to move.
+    """Any number of looks: each says what it would say alone; they attend to one another, and correct that.
 
     What the looks say is averaged with weights that they also choose; the order of the looks does not matter.
+    One look begins as it is with MoveNet.
 
     Args:
         positions: Of the ladder.
@@ -357,10 +379,11 @@ class LooksNet(nn.Module):
     ) -> None:
         super().__init__()
         self.positions = positions
-        self.encoder = LookEncoder(views, width)
-        self.enter = nn.Linear(self.encoder.features + 2 * POSITION_WAVES, features)
+        self.alone = MoveNet(positions, views, width)
+        self.enter = nn.Linear(self.alone.encoder.features + 2 * POSITION_WAVES, features)
         self.layers = nn.ModuleList([Attention(features) for _ in range(layers)])
         self.head = _answer(features, 2 * positions - 1)
+        nn.init.zeros_(self.head.weight)
         self.weight = nn.Linear(features, 1)
         _initialise(self)
 
@@ -371,54 +394,52 @@ class LooksNet(nn.Module):
         where: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n"]:
         """Returns a score for each position."""
-        return self.decide(self.encode(pixels, indices, where), indices)
+        return self.decide(self.listen(pixels, indices, where), indices)
 
-    def encode(
+    def listen(
         self,
         pixels: Float[Tensor, "batch slice view row col"],
         indices: Int[Tensor, "batch slice"],
         where: Float[Tensor, "batch 2"],
-    ) -> Float[Tensor, "batch slice feature"]:
-        """Returns what each look says alone."""
+    ) -> Float[Tensor, "batch slice said"]:
+        """Returns what each look says alone: the mean of its features, and what it believes."""
         batch, slices = indices.shape
-        places = where[:, None, :].expand(batch, slices, 2).reshape(-1, 2)
-        features = self.encoder(pixels.flatten(0, 1), self._position(indices).flatten(), places)
-        return features.view(batch, slices, -1)
+        frame = where[:, None, :].expand(batch, slices, 2).reshape(-1, 2)
+        seen = self.alone.places(pixels.flatten(0, 1), indices.flatten(), frame)
+        said = torch.cat([seen.mean(dim=1), self.alone.believe(seen, indices.flatten())], dim=1)
+        return said.view(batch, slices, -1)
 
     def decide(
-        self, features: Float[Tensor, "batch slice feature"], indices: Int[Tensor, "batch slice"]
+        self, said: Float[Tensor, "batch slice said"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch n"]:
         """Returns what the looks say together."""
-        batch, slices = indices.shape
-        x = self.enter(torch.cat([features, position_waves(self._position(indices))], dim=2))
+        features, beliefs = said.split([said.shape[2] - self.positions, self.positions], dim=2)
+        waves = position_waves(indices.to(said.dtype) / (self.positions - 1))
+        x = self.enter(torch.cat([features, waves], dim=2))
         for layer in self.layers:
             x = layer(x)
-        relative = self.head(x).flatten(0, 1)
-        each = encode.relative_to_scores(relative, indices.flatten(), self.positions)
-        shares = torch.softmax(self.weight(x), dim=1)
-        return (shares * each.view(batch, slices, -1)).sum(dim=1)
-
-    def _position(self, indices: Int[Tensor, "batch slice"]) -> Float[Tensor, "batch slice"]:
-        return indices.to(self.enter.weight.dtype) / (self.positions - 1)
+        moves = self.head(x).flatten(0, 1)
+        each = beliefs + encode.relative_to_scores(moves, indices.flatten(), self.positions).view_as(beliefs)
+        return (torch.softmax(self.weight(x), dim=1) * each).sum(dim=1)
 
 
 class Listener(nn.Module):
-    """A network of looks while only what follows its encoder learns: it hears what that said of each look."""
+    """A network of looks while it learns only to put together: it hears what each look said alone."""
 
     def __init__(self, network: LooksNet) -> None:
         super().__init__()
         self.network = network
-        network.encoder.requires_grad_(False)
+        network.alone.requires_grad_(False)
 
     def forward(
         self,
-        features: Float[Tensor, "batch slice feature"],
+        said: Float[Tensor, "batch slice said"],
         indices: Int[Tensor, "batch slice"],
         where: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n"]:
         """Returns a score for each position."""
         del where
-        return self.network.decide(features, indices)
+        return self.network.decide(said, indices)
 
 
 NETWORKS: dict[str, type[nn.Module]] = {"one-hot": OneHotNet, "move": MoveNet, "looks": LooksNet}
@@ -505,9 +526,10 @@ def seeing_green_twice(weights: dict[str, Tensor], own: dict[str, Tensor]) -> di
         both = two[:, ::2] + two[:, 1::2]
         alive = both.flatten(1).norm(dim=1) > 0.5 * two.flatten(1).norm(dim=1)
         weights["stem.weight"] = torch.where(alive[:, None, None, None], both, own["stem.weight"])
-    if "encoder.stem.0.weight" in weights:
-        two, planes = weights["encoder.stem.0.weight"], FOLD * FOLD
-        weights["encoder.stem.0.weight"] = torch.cat([two[:, :planes], two[:, 2 * planes :]], dim=1)
+    for name in ("encoder.stem.0.weight", "alone.encoder.stem.0.weight"):
+        if name in weights:
+            two, planes = weights[name], FOLD * FOLD
+            weights[name] = torch.cat([two[:, :planes], two[:, 2 * planes :]], dim=1)
     return weights
 
 
