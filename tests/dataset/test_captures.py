@@ -237,6 +237,15 @@ def test_pixels_are_those_of_the_whole_frame_upsampled_exactly(tmp_path, form):
     assert pixels.max() == 1.0
 
 
+def test_a_window_is_a_part_of_each_patch(shared):
+    rows, half = np.arange(len(shared)), shared.format.size // 2
+    corners = np.stack([2 * (rows % 3), rows % (half + 1)], axis=1)
+    whole, parts = shared.stack(rows), shared.stack(rows, None, corners, half)
+    for at, (row, col) in enumerate(corners):
+        wanted = whole.pixels[at, ..., row : row + half, col : col + half]
+        np.testing.assert_array_equal(parts.pixels[at], wanted)
+
+
 def test_a_black_that_is_no_whole_code_is_exact_too(tmp_path):
     form = replace(FORMAT, black=1023.3, white=16001.7)
     assert np.array_equal(write(tmp_path, form).stack(range(24)).pixels, all_expected(form))

@@ -141,6 +141,22 @@ def test_where_is_that_of_the_rows(store):
     assert store.stack([5, 1], [0]).where == pytest.approx(np.array([[0.5, -0.5], [0.1, -0.1]]))
 
 
+@pytest.mark.parametrize("form", [FORMAT, PLAIN])
+def test_a_window_is_a_part_of_each_patch(tmp_path, form):
+    store = write(tmp_path / "windows", form)
+    corners = np.array([[0, 0], [2, 3], [4, 4]])
+    whole, parts = store.stack([5, 0, 2], [4, 1]), store.stack([5, 0, 2], [4, 1], corners, 4)
+    for at, (row, col) in enumerate(corners):
+        np.testing.assert_array_equal(parts.pixels[at], whole.pixels[at, ..., row : row + 4, col : col + 4])
+    with pytest.raises(ValueError, match="does not lie in a patch of 8"):
+        store.stack([0], [0], np.array([[0, 5]]), 4)
+
+
+def test_a_window_begins_with_a_native_row(store):
+    with pytest.raises(ValueError, match="whole native rows"):
+        store.stack([0], [0], np.array([[1, 0]]), 4)
+
+
 def test_only_the_wanted_slices_are_prefetched(store, monkeypatch):
     asked = []
     monkeypatch.setattr(store_module._Shard, "prefetch", lambda _, *slices: asked.append(slices))

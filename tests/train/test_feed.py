@@ -72,11 +72,16 @@ def test_the_first_batches_see_a_part_of_each_patch(supply: Feed) -> None:
     assert same(late, whole.batch(2))
 
 
-def test_a_quarter_is_cut_out_anywhere() -> None:
-    pixels = np.arange(2 * 6 * 8, dtype=np.float32).reshape(2, 1, 1, 6, 8)
-    cut = feed.quarter(pixels, np.array([[0.0, 0.0], [0.999, 0.999]]))
-    np.testing.assert_array_equal(cut[0, 0, 0], pixels[0, 0, 0, :3, :4])
-    np.testing.assert_array_equal(cut[1, 0, 0], pixels[1, 0, 0, 3:, 4:])
+def test_a_quarter_is_cut_out_anywhere(supply: Feed) -> None:
+    source = supply.source
+    assert isinstance(source, Source)
+    half = source.stores[0].format.size // 2
+    corners = source.quarters(np.array([[0.0, 0.0], [0.999, 0.999]]))
+    assert corners.tolist() == [[0, 0], [half, half]]
+    rows, indices = np.array([3, 5]), np.array([[1, 4], [0, 6]])
+    whole, parts = (source.read(rows, indices, 2, at)[0] for at in (None, corners))
+    np.testing.assert_array_equal(parts[0], whole[0, ..., :half, :half])
+    np.testing.assert_array_equal(parts[1], whole[1, ..., half:, half:])
 
 
 def test_looks_are_where_they_should_be() -> None:

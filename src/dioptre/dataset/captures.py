@@ -430,6 +430,7 @@ class Captures:
         self,
         rows: Int[np.ndarray, " batch"],
         indices: Int[np.ndarray, "batch m"],
+        corners: Int[np.ndarray, "batch 2"],
         out: Float32[np.ndarray, "batch m view row col"],
     ) -> None:
         """Fills out with pixels, as `PatchSource` says."""
@@ -437,8 +438,10 @@ class Captures:
         places = [self._place(patch) for patch in rows.tolist()]
         for (name, row, col), wanted in zip(places, indices, strict=True):
             self._capture(name).prefetch(wanted, row, col)
-        for (name, row, col), wanted, pixels in zip(places, indices, out, strict=True):
-            self._capture(name).read(wanted, row, col, pixels)
+        for (name, row, col), (down, right), wanted, pixels in zip(
+            places, corners.tolist(), indices, out, strict=True
+        ):
+            self._capture(name).read(wanted, row + down, col + right, pixels)
 
     def _place(self, patch: int) -> tuple[str, int, int]:
         """Returns the capture of a patch, and where in the frame it begins."""

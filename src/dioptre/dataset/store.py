@@ -215,9 +215,16 @@ class PatchSource(Protocol):
         self,
         rows: Int[np.ndarray, " batch"],
         indices: Int[np.ndarray, "batch m"],
+        corners: Int[np.ndarray, "batch 2"],
         out: Float32[np.ndarray, "batch m view row col"],
     ) -> None:
-        """Fills out (contiguous) with the pixels of these patches, at positions of the ladder of each.
+        """Fills out (contiguous) with the pixels of a window of these patches, at positions of each.
+
+        Args:
+            rows: Which patches.
+            indices: Positions of the ladder.
+            corners: Row and column at which the window begins in each patch; rows are whole native rows.
+            out: As large as the windows.
 
         Raises:
             ValueError: If a file is damaged.
@@ -300,21 +307,27 @@ class PatchStore:
         self,
         rows: Sequence[int] | Int[np.ndarray, " batch"],
         indices: Sequence[int] | Int[np.ndarray, " m"] | Int[np.ndarray, "batch m"] | None = None,
+        corners: Int[np.ndarray, "batch 2"] | None = None,
+        size: int | None = None,
     ) -> FocalStack:
-        """Returns these patches, all their slices or only some; only these slices are read.
+        """Returns these patches, all their slices or only some, or windows of them; no other slice is read.
 
         Args:
             rows: Which patches: rows of the table, in any order.
             indices: Positions of the ladder: one list for all patches, or one row for each; None for all.
+            corners: Row and column at which a window begins in each patch; None for the first ones. Rows
+                begin where a native row does.
+            size: Rows and columns of the windows; None for whole patches.
 
         Raises:
-            ValueError: If there is no such patch or position, or a file is damaged.
+            ValueError: If there is no such patch, position or window, or a file is damaged.
         """
         rows = _whole_numbers("patches", rows, len(self))
         indices = self._slices(len(rows), indices)
-        size = self.format.size
+        size = self.format.size if size is None else size
+        corners = self._corners(len(rows), corners, size)
         pixels = np.empty((*indices.shape, self.format.views, size, size), dtype=np.float32)
-        self._source.fill(rows, indices, pixels)
+        self._source.fill(rows, indices, corners, pixels)
         return FocalStack(
             pixels=pixels,
             indices=indices,
@@ -326,6 +339,19 @@ class PatchStore:
     def verify(self) -> None:
         """Raises ValueError if the bytes of a file, or the rows, are not those that were written."""
         self._source.verify(self.table)
+
+    def _corners(
+        self, batch: int, corners: Int[np.ndarray, "batch 2"] | None, size: int
+    ) -> Int[np.ndarray, "batch 2"]:
+        form = self.format
+        if corners is None:
+            corners = np.zeros((batch, 2), np.int64)
+        inside = size > 0 and corners.shape == (batch, 2) and (corners >= 0).all()
+        if not (inside and (corners + size <= form.size).all()):
+            raise ValueError(f"a window of {size} pixels does not lie in a patch of {form.size} everywhere")
+        if size % form.rows_per_native or (corners[:, 0] % form.rows_per_native).any():
+            raise ValueError(f"a window begins and ends at whole native rows, {form.rows_per_native} a row")
+        return corners
 
     def _slices(self, batch: int, indices: Any) -> Int[np.ndarray, "batch m"]:
         positions = len(self.format.grid)
@@ -370,12 +396,18 @@ class _Shards:
         self,
         rows: Int[np.ndarray, " batch"],
         indices: Int[np.ndarray, "batch m"],
+        corners: Int[np.ndarray, "batch 2"],
         out: Float32[np.ndarray, "batch m view row col"],
     ) -> None:
         """Fills out with pixels, as `PatchSource` says."""
         self._prefetch(rows, indices)
-        for patch, wanted, pixels in zip(rows.tolist(), indices.tolist(), out, strict=True):
+        each, (height, width) = self._format.rows_per_native, out.shape[3:]
+        for patch, wanted, (row, col), pixels in zip(
+            rows.tolist(), indices.tolist(), corners.tolist(), out, strict=True
+        ):
+            native = slice(row // each, (row + height) // each + 2 * (each - 1))
             codes = self._shard(patch // self._shard_size).codes[patch % self._shard_size]
+            codes = codes[:, :, native, col : col + width]
             for at, index in enumerate(wanted):  # one slice at a time stays in the processor's cache
                 _codes_to_patch(codes[index], self._format, pixels[at])
 
@@ -484,7 +516,7 @@ def _codes_to_patch(
         quarter = codes * np.float32(0.25)
         codes -= quarter
         inner = codes[:, 1:-1]
-        pairs = out.reshape(len(out), form.size // 2, 2, form.size)  # a view of out
+        pairs = out.reshape(len(out), out.shape[1] // 2, 2, out.shape[2])  # a view of out
         np.add(quarter[:, :-2], inner, out=pairs[:, :, 0])
         np.add(inner, quarter[:, 2:], out=pairs[:, :, 1])
     out *= np.float32(1.0 / (form.white - form.black))

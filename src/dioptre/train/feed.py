@@ -76,6 +76,13 @@ class Source:
         """Returns a column of all tables, one after the other."""
         return np.concatenate([store.column(name) for store in self.stores])
 
+    def quarters(self, drawn: Float[np.ndarray, "batch 2"]) -> Int[np.ndarray, "batch 2"]:
+        """Returns where a quarter of a patch begins, from how far down and to the right, 0 to 1."""
+        form = self.stores[0].format
+        corners = (drawn * (form.size - form.size // 2 + 1)).astype(np.int64)
+        corners[:, 0] -= corners[:, 0] % form.rows_per_native
+        return corners
+
     @property
     def where(self) -> Float32[np.ndarray, "n 2"]:
         """The patches' centres in the frame, as (x, y)."""
@@ -86,17 +93,30 @@ class Source:
         return all(name in store.table.column_names for store in self.stores)
 
     def read(
-        self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch slice"], views: int
+        self,
+        rows: Int[np.ndarray, " batch"],
+        indices: Int[np.ndarray, "batch slice"],
+        views: int,
+        corners: Int[np.ndarray, "batch 2"] | None = None,
     ) -> tuple[Float32[np.ndarray, "batch slice view row col"], Float32[np.ndarray, "batch 2"]]:
-        """Returns some slices of some patches, and where these lie in their frames."""
-        size = self.stores[0].format.size
+        """Returns some slices of some patches, and where these lie in their frames.
+
+        Args:
+            rows: Which patches, counted through all stores.
+            indices: Which slices of each.
+            views: 1 green, 2 left and right.
+            corners: Where in each patch the quarter of it begins that is wanted; None for whole patches.
+        """
+        size = self.stores[0].format.size // (1 if corners is None else 2)
         pixels = np.empty((*indices.shape, views, size, size), np.float32)
         where = np.empty((len(rows), 2), np.float32)
         begin = 0
         for store in self.stores:
             mine = np.flatnonzero((rows >= begin) & (rows < begin + len(store)))
             if mine.size:
-                stack = store.stack(rows[mine] - begin, indices[mine])
+                stack = store.stack(
+                    rows[mine] - begin, indices[mine], None if corners is None else corners[mine], size
+                )
                 pixels[mine] = (stack.green() if views == 1 else stack).pixels
                 where[mine] = stack.where
             begin += len(store)
@@ -125,10 +145,14 @@ class Memory:
         return len(self.said)
 
     def read(
-        self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch slice"], views: int
+        self,
+        rows: Int[np.ndarray, " batch"],
+        indices: Int[np.ndarray, "batch slice"],
+        views: int,
+        corners: None = None,
     ) -> tuple[Float32[np.ndarray, "batch slice said"], Float32[np.ndarray, "batch 2"]]:
         """Returns what some looks at some patches said, and where these lie in their frames."""
-        del views
+        del views, corners
         return self.said[rows[:, None], indices].astype(np.float32), self.where[rows]
 
 
@@ -170,9 +194,10 @@ class Feed:
         corners = rng.random((len(indices), 2))
         mine = slice(self.part[0], len(indices), self.part[1])
         rows, indices, turned = rows[: len(indices)][mine], indices[mine], turned[mine]
-        pixels, where = self.source.read(rows, indices, self.views)
-        if number < self.quarters:
-            pixels = quarter(pixels, corners[mine])
+        if number < self.quarters and isinstance(self.source, Source):
+            pixels, where = self.source.read(rows, indices, self.views, self.source.quarters(corners[mine]))
+        else:
+            pixels, where = self.source.read(rows, indices, self.views)
         if self.flips != "none":
             turn(pixels, where, turned[:, 0], turned[:, 1] & (self.flips == "both"))
         return Batch(
@@ -214,21 +239,6 @@ def turn(
     for at in np.flatnonzero(mirrored):
         pixels[at] = pixels[at, :, ::-1, :, ::-1].copy()
         where[at, 0] *= -1
-
-
-def quarter(
-    pixels: Float32[np.ndarray, "batch slice view row col"], corners: Float[np.ndarray, "batch 2"]
-) -> Float32[np.ndarray, "batch slice view half_row half_col"]:
-    """Returns half the rows and half the columns of each patch.
-
-    Args:
-        pixels: The patches.
-        corners: How far down and to the right each part begins, from 0 to 1.
-    """
-    rows, cols = pixels.shape[3] // 2, pixels.shape[4] // 2
-    at = (corners * (pixels.shape[3] - rows + 1, pixels.shape[4] - cols + 1)).astype(np.int64)
-    parts = [one[..., y : y + rows, x : x + cols] for one, (y, x) in zip(pixels, at, strict=True)]
-    return np.stack(parts)
 
 
 # Which positions are seen
