@@ -315,8 +315,8 @@ def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Modu
         weights, start = load_network(start_from).state_dict(), recipe_of(read_run(start_from))
         if start.views > recipe.views:
             weights = seeing_green_twice(weights, network.state_dict())
-        alone = isinstance(network, LooksNet) and start.network == "move"
-        if not _take_weights(network.alone if alone else network, weights):
+        alone = network.alone if isinstance(network, LooksNet) and start.network == "move" else network
+        if not _take_weights(alone, weights):
             raise ValueError(f"{start_from} has no weights of the names and shapes of this network's")
     return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
