@@ -57,11 +57,23 @@ def test_a_mirror_exchanges_the_views() -> None:
     pixels = rng.random((3, 2, 2, 4, 4)).astype(np.float32)
     where = np.array([[0.5, 0.25]] * 3, np.float32)
     turned, places = pixels.copy(), where.copy()
-    feed.turn(turned, places, np.array([False, True, False]), np.array([False, False, True]))
+    feed.turn(
+        turned, places, np.array([False, True, False]), np.array([False, False, True]), np.zeros(3, bool)
+    )
     np.testing.assert_array_equal(turned[0], pixels[0])
     np.testing.assert_array_equal(turned[1], pixels[1, :, :, ::-1])
     np.testing.assert_array_equal(turned[2, :, 0], pixels[2, :, 1, :, ::-1])
     assert places.tolist() == [[0.5, 0.25], [0.5, -0.25], [-0.5, 0.25]]
+
+
+def test_green_may_lie_on_its_side() -> None:
+    pixels = np.random.default_rng(0).random((2, 3, 1, 4, 4)).astype(np.float32)
+    where, no = np.array([[0.5, 0.25]] * 2, np.float32), np.zeros(2, bool)
+    laid = pixels.copy()
+    feed.turn(laid, where, no, no, np.array([False, True]))
+    np.testing.assert_array_equal(laid[0], pixels[0])
+    np.testing.assert_array_equal(laid[1], pixels[1].transpose(0, 1, 3, 2))
+    assert where.tolist() == [[0.5, 0.25], [0.25, 0.5]]
 
 
 def test_the_first_batches_see_a_part_of_each_patch(supply: Feed) -> None:

@@ -80,8 +80,8 @@ class Train:
     target: Literal["label", "optics"] = "label"
     """What is learned: the label, or where a simulated lens really was sharp."""
 
-    flips: Literal["none", "rows", "both"] = "none"
-    """Turn patches upside down, or also mirror them (which exchanges the views)."""
+    flips: Literal["none", "rows", "both", "all"] = "none"
+    """Turn patches upside down; also mirror them (views change places); also lay green on its side."""
 
     quarters: float = 0.0
     """Part of the steps, the first ones, that see only a quarter of each patch, in a third of the time."""

@@ -22,7 +22,7 @@ AHEAD = 3  # batches read in advance
 
 # Draws which positions are seen of each patch. It may answer for only the first few of them.
 Looks = Callable[[np.random.Generator, Int[np.ndarray, " batch"]], Int[np.ndarray, "fewer slice"]]
-Flips = Literal["none", "rows", "both"]
+Flips = Literal["none", "rows", "both", "all"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,8 @@ class Feed:
         looks: Which positions are seen.
         size: Patches in a batch, of all processes together.
         seed: Of everything random.
-        flips: Whether patches are turned upside down, or also mirrored (two views then change places).
+        flips: Whether patches are turned upside down ("rows"), also mirrored ("both": two views then change
+            places), and of green also laid on their side ("all").
         quarters: In so many batches, the first ones, only a quarter of each patch is seen, cut out anywhere.
         part: Which part of each batch is this process's, and of how many.
     """
@@ -190,7 +191,7 @@ class Feed:
         rows = rng.choice(self.rows, self.size, replace=self.size > len(self.rows))
         indices = self.looks(rng, rows)
         indices = indices[: len(indices) // self.part[1] * self.part[1]]  # all parts are of one size
-        turned = rng.random((len(indices), 2)) < 0.5
+        turned = rng.random((len(indices), 3)) < 0.5
         corners = rng.random((len(indices), 2))
         mine = slice(self.part[0], len(indices), self.part[1])
         rows, indices, turned = rows[: len(indices)][mine], indices[mine], turned[mine]
@@ -199,7 +200,8 @@ class Feed:
         else:
             pixels, where = self.source.read(rows, indices, self.views)
         if self.flips != "none":
-            turn(pixels, where, turned[:, 0], turned[:, 1] & (self.flips == "both"))
+            mirrored, laid = turned[:, 1] & (self.flips != "rows"), turned[:, 2] & (self.flips == "all")
+            turn(pixels, where, turned[:, 0], mirrored, laid)
         return Batch(
             torch.from_numpy(pixels),
             torch.from_numpy(np.ascontiguousarray(indices, dtype=np.int64)),
@@ -228,10 +230,12 @@ def turn(
     where: Float32[np.ndarray, "batch 2"],
     down: Shaped[np.ndarray, " batch"],
     mirrored: Shaped[np.ndarray, " batch"],
+    laid: Shaped[np.ndarray, " batch"],
 ) -> None:
-    """Turns some patches upside down and mirrors some, in place.
+    """Turns some patches upside down, mirrors some, and exchanges rows and columns of some, in place.
 
-    Seen in a mirror, the left half of the lens is the right one: the views change places.
+    Seen in a mirror, the left half of the lens is the right one: the views change places. Two views cannot be
+    laid on their side, since they differ along the columns.
     """
     for at in np.flatnonzero(down):
         pixels[at] = pixels[at, :, :, ::-1].copy()
@@ -239,6 +243,9 @@ def turn(
     for at in np.flatnonzero(mirrored):
         pixels[at] = pixels[at, :, ::-1, :, ::-1].copy()
         where[at, 0] *= -1
+    for at in np.flatnonzero(laid):
+        pixels[at] = pixels[at].swapaxes(-1, -2).copy()
+        where[at] = where[at, ::-1].copy()
 
 
 # Which positions are seen

@@ -82,7 +82,8 @@ class Recipe:
         coefficient: Of the soft labels: larger is sharper.
         target: "label", or "optics" for where the simulated lens really was sharp, which only a simulated
             store knows: the lens's unknown error is then a spread of the answer and not a noise of the label.
-        flips: Patches turned upside down ("rows") or also mirrored ("both").
+        flips: Patches turned upside down ("rows"), also mirrored ("both"), and of green also laid on their
+            side ("all"): a camera may be held upright.
         quarters: Part of the steps, the first ones, that see a quarter of each patch: they take a third of
             the time, and most of what there is to learn can be learned from them.
         moves: Weight of a second answer of a one-hot network, which it forgets after training: how far to
@@ -125,6 +126,8 @@ class Recipe:
             raise ValueError(
                 "only a network of looks has a network of one look to freeze; it sees patches as they are"
             )
+        if self.flips == "all" and self.views == 2:
+            raise ValueError("two views differ along the columns and cannot lie on their side: --flips both")
         if not 0 <= self.quarters <= 1:
             raise ValueError("quarters is a part of the steps, from 0 to 1")
 
