@@ -72,6 +72,22 @@ def test_a_plane_is_found(key: str, planes: FocalStack) -> None:
     assert error(planes, key) <= most
 
 
+@pytest.mark.parametrize("key", [key for key in LEARNED if METHODS[key].looks == 1])
+def test_one_green_look_does_not_tell_the_side_and_two_views_do(key: str, planes: FocalStack) -> None:
+    network, middle = METHODS[key].build(), 24
+    assert isinstance(network, Believer)
+    look = FocalStack(planes.pixels[:, [middle]], planes.indices[:, [middle]], planes.grid, planes.where)
+    chances = np.exp(network.belief(look))
+    for truth, each in zip(TRUTHS, chances, strict=True):
+        if abs(truth - middle) <= 14:  # farther away all blur is alike
+            here, there = (each[at - 3 : at + 4].sum() for at in (truth, 2 * middle - truth))
+            if METHODS[key].views == 2:
+                assert here > 0.6
+                assert there < 0.1
+            else:
+                assert min(here, there) > 0.1
+
+
 @pytest.mark.parametrize("key", [key for key in LEARNED if METHODS[key].looks == ANY])
 def test_all_looks_together_tell_more_than_one(key: str, planes: FocalStack) -> None:
     together = np.abs(best_index(METHODS[key].build().scores(planes)) - np.array(TRUTHS)).mean()
