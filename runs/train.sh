@@ -4,7 +4,8 @@
 # what came of it, and where the shipped files came about otherwise.
 set -euo pipefail
 dir=$1; shift
-all=(dioptre-single-dp dioptre-single-green dioptre-any-dp l2a-single-dp l2a-single-green)
+all=(dioptre-single-dp dioptre-single-green dioptre-any-dp l2a-single-dp)
+# l2a-single-green is prepared below and not shipped yet
 
 simulate() { # name, flags
     local name=$1; shift
@@ -34,8 +35,10 @@ for name in "${@:-${all[@]}}"; do
         dioptre-single-green)
             train begun-green "${more[@]}" "${optics[@]}" --problem I1 --network move --learning-rate 3e-3 --steps 5000 \
                 --quarters 0.5 --flips both --start-from "$dir/begun-dp"
-            train "$name" "${more[@]}" "${optics[@]}" --problem I1 --network move --learning-rate 2e-3 --steps 3500 \
-                --flips both --start-from "$dir/begun-green" ;;
+            train half-green "${more[@]}" "${optics[@]}" --problem I1 --network move --learning-rate 2e-3 --steps 3500 \
+                --flips both --start-from "$dir/begun-green"
+            train "$name" "${more[@]}" "${optics[@]}" --problem I1 --network move --learning-rate 2e-3 --steps 4000 \
+                --quarters 0.25 --flips all --start-from "$dir/half-green" ;;
         dioptre-any-dp)
             train "$name" "${optics[@]}" --problem D1 --network looks --learning-rate 1e-3 --steps 6000 --frozen \
                 --start-from "$dir/dioptre-single-dp" ;;
@@ -43,7 +46,7 @@ for name in "${@:-${all[@]}}"; do
             train "$name" "${more[@]}" --problem D1 --learning-rate 3e-3 --steps 6000 --quarters 0.55 --flips rows \
                 --shared-stem --moves 1 ;;
         l2a-single-green)
-            train "$name" "${more[@]}" --problem I1 --learning-rate 3e-3 --steps 4000 --quarters 0.5 --flips both \
+            train "$name" "${more[@]}" --problem I1 --learning-rate 3e-3 --steps 4000 --quarters 0.5 --flips all \
                 --shared-stem --moves 1 --start-from "$dir/l2a-single-dp" ;;
         *) echo "no such network: $name" >&2; exit 2 ;;
     esac
