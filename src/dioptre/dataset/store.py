@@ -350,7 +350,9 @@ class PatchStore:
         if not (inside and (corners + size <= form.size).all()):
             raise ValueError(f"a window of {size} pixels does not lie in a patch of {form.size} everywhere")
         if size % form.rows_per_native or (corners[:, 0] % form.rows_per_native).any():
-            raise ValueError(f"a window begins and ends at whole native rows, {form.rows_per_native} a row")
+            raise ValueError(
+                f"a window begins and ends with a native row, which has {form.rows_per_native} rows"
+            )
         return corners
 
     def _slices(self, batch: int, indices: Any) -> Int[np.ndarray, "batch m"]:
