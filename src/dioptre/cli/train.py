@@ -99,7 +99,7 @@ class Train:
     """Of everything random."""
 
     start_from: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """A finished run to begin with: weights whose name and shape agree are taken. Green can follow two."""
+    """A finished run to begin with: weights that fit are taken. Green can begin with left and right."""
 
     after: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
     """For a later step: the finished run of each step before it, the first one first."""
