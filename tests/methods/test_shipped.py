@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dioptre.evaluate.predict import follow
+from dioptre.evaluate.predict import follow, leaders_of
 from dioptre.methods import METHODS, WEIGHTS, best_index, find_method
 from dioptre.methods.base import ANY, WHOLE, Believer
 from dioptre.methods.learned import Learned
@@ -39,11 +39,7 @@ def error(stack: FocalStack, key: str) -> float:
     truth = np.array(TRUTHS)
     if row.looks == WHOLE:
         return float(np.abs(best_index(row.build().scores(stack)) - truth).mean())
-    leaders = [row.build()]
-    while row.after:
-        row = find_method(row.after)
-        leaders.insert(0, row.build())
-    return float(np.abs(follow(stack, leaders, STARTS) - truth[:, None]).mean())
+    return float(np.abs(follow(stack, leaders_of(row, 1), STARTS) - truth[:, None]).mean())
 
 
 def test_all_files_are_rows_and_small() -> None:

@@ -117,11 +117,11 @@ def _looks(stack: FocalStack, method: Method, starts: Int[np.ndarray, " start"])
             yield Answers(method.key, problem, WHOLE, np.array([NO_START]), found)
         else:
             choose = next_look if method.looks == ANY else _answer
-            found = follow(stack, _leaders(method, steps), starts, choose)
+            found = follow(stack, leaders_of(method, steps), starts, choose)
             yield Answers(method.key, method.problem, steps, starts, found)
 
 
-def _leaders(method: Method, steps: int) -> list[Autofocuser]:
+def leaders_of(method: Method, steps: int) -> list[Autofocuser]:
     """Returns who is asked after each look: the last is the method itself."""
     if method.looks == ANY:
         return [method.build()] * steps

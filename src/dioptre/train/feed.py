@@ -145,14 +145,10 @@ class Memory:
         return len(self.said)
 
     def read(
-        self,
-        rows: Int[np.ndarray, " batch"],
-        indices: Int[np.ndarray, "batch slice"],
-        views: int,
-        corners: None = None,
+        self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch slice"], views: int
     ) -> tuple[Float32[np.ndarray, "batch slice said"], Float32[np.ndarray, "batch 2"]]:
         """Returns what some looks at some patches said, and where these lie in their frames."""
-        del views, corners
+        del views
         return self.said[rows[:, None], indices].astype(np.float32), self.where[rows]
 
 

@@ -358,8 +358,11 @@ def _looks(
         return feed.whole_stack(positions)
     if not after:
         return feed.random_start(positions)
-    leaders = [load_network(one) for one in after]
-    return feed.trail(_kept(out / TRAILS, lambda: follow(source, leaders, recipe.views, done), place))
+
+    def walk() -> Int[np.ndarray, "all start step"]:
+        return follow(source, [load_network(one) for one in after], recipe.views, done)
+
+    return feed.trail(_kept(out / TRAILS, walk, place))
 
 
 def _kept(path: Path, make: Callable[[], Shaped[np.ndarray, "..."]], place: Place) -> Any:

@@ -495,10 +495,9 @@ def share_stem(network: nn.Module, whole: bool = False) -> None:
         each = stem.weight.view(channels, stem.positions, stem.views, 3, 3)
         each.copy_(each[:, :1].expand_as(each).clone())
         if whole:
+            windows = _windows(stem.positions, channels // stem.views).repeat(stem.views, 1)
             each -= each.mean(dim=(3, 4), keepdim=True)
-            each *= _windows(stem.positions, channels // stem.views).repeat(stem.views, 1)[
-                :, :, None, None, None
-            ]
+            each *= windows[:, :, None, None, None]
             each.copy_(each[:, :, :1].expand_as(each).clone())
         else:
             codes = position_waves(torch.linspace(0, 1, stem.positions)[None])[0].T[:half]
