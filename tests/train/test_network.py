@@ -6,13 +6,16 @@ from torch.nn import functional
 from dioptre.train import encode
 from dioptre.train.network import (
     PART,
+    InvertedResidual,
     LooksNet,
     MoveNet,
     OneHotNet,
     SparseStem,
     answers,
+    carry_contrast,
     multiply_adds,
     scale_channels,
+    seeing_both_as_green,
     seeing_green_twice,
     share_stem,
 )
@@ -103,18 +106,35 @@ def test_all_positions_can_begin_alike_but_for_a_code() -> None:
         share_stem(MoveNet(7, 2, 0.25))
 
 
-def test_of_a_whole_stack_each_channel_begins_with_some_slices() -> None:
-    network = OneHotNet(7, 1, 0.5)
-    share_stem(network, whole=True)
-    each = network.stem.weight.detach().view(16, 7, 9)
-    torch.testing.assert_close(each.sum(dim=2), torch.zeros(16, 7), atol=1e-6, rtol=0)
-    strength = each.norm(dim=2)
-    spread = torch.linspace(0, 6, len(each))
-    centre = (strength.square() * torch.arange(7)).sum(dim=1) / strength.square().sum(dim=1)
-    torch.testing.assert_close(centre[5:11], spread[5:11], atol=0.1, rtol=0)
-    torch.testing.assert_close(strength[0] / strength[0, 0], torch.exp(-0.5 * torch.arange(7) ** 2))
-    flat = network.stem(torch.ones(1, 7, 1, 32, 32), torch.arange(7)[None])
+@pytest.mark.parametrize("views", [1, 2])
+def test_a_network_for_whole_stacks_begins_as_a_measure_of_contrast(views: int) -> None:
+    torch.manual_seed(0)
+    network = OneHotNet(8, views, 0.5).eval()
+    carry_contrast(network)
+    stacks = torch.ones(8, 8, views, 64, 64)
+    sharp = torch.rand(views, 64, 64)
+    stacks[torch.arange(8), torch.arange(8)] = sharp  # each stack at another position
+    with torch.no_grad():
+        stem = network.after_stem(network.stem(stacks, torch.arange(8).expand(8, 8)))
+        answer = network.blocks(stem)[:, :8].mean(dim=(2, 3))  # eight pairs of channels, folded into one each
+    assert answer.argmax(dim=1).tolist() == list(range(8))
+    assert (answer.diag() > 1.4 * (answer - answer.diag().diag()).max(dim=1).values).all()
+    flat = network.stem(torch.ones(1, 8, views, 32, 32), torch.arange(8)[None])
     assert flat[:, :, 1:-1, 1:-1].abs().max() < 1e-5
+    with pytest.raises(ValueError, match="MoveNet"):
+        carry_contrast(MoveNet(7, 2, 0.25))
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_block_can_begin_by_handing_on(stride: int) -> None:
+    block = InvertedResidual(8, 16, stride, 6).eval()
+    block.hand_on()
+    x = torch.randn(2, 8, 16, 16).clamp(-6, 6)
+    wanted = x if stride == 1 else functional.avg_pool2d(x, 3, 2, 1)
+    torch.testing.assert_close(block(x)[:, :8], wanted, atol=1e-3, rtol=1e-3)
+    residual = InvertedResidual(8, 8, 1, 6).eval()
+    residual.hand_on()
+    torch.testing.assert_close(residual(x), x)
 
 
 def test_a_network_for_green_can_begin_with_one_for_two_views() -> None:
@@ -131,6 +151,16 @@ def test_a_network_for_green_can_begin_with_one_for_two_views() -> None:
     begun = seeing_green_twice(network.state_dict(), own.state_dict())["stem.weight"]
     kept = (begun == own.stem.weight).flatten(1).all(dim=1)
     assert kept.tolist() == [False] * 4 + [True] * 4  # the second half were differences
+
+
+def test_a_network_for_two_views_can_begin_with_one_for_green() -> None:
+    pixels, indices, where = looks(3, 1, 1, 7)
+    both = pixels.expand(-1, -1, 2, -1, -1)
+    for kind in (OneHotNet, MoveNet):
+        torch.manual_seed(1)
+        two, one = kind(7, 2, 0.25).eval(), kind(7, 1, 0.25).eval()
+        two.load_state_dict(seeing_both_as_green(one.state_dict(), two.state_dict()))
+        torch.testing.assert_close(two(both, indices, where), one(pixels, indices, where))
 
 
 @pytest.mark.parametrize("network", [OneHotNet(7, 2, 0.25), MoveNet(7, 2, 0.25), LooksNet(7, 2, 0.25)])

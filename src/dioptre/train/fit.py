@@ -39,6 +39,8 @@ from dioptre.train.network import (
     OneHotNet,
     Pupil,
     answers,
+    carry_contrast,
+    seeing_both_as_green,
     seeing_green_twice,
     share_stem,
     shared_batch_norms,
@@ -88,7 +90,8 @@ class Recipe:
             the time, and most of what there is to learn can be learned from them.
         moves: Weight of a second answer of a one-hot network, which it forgets after training: how far to
             move. 0 for none.
-        shared_stem: Whether all positions of a one-hot network begin with the same stem.
+        shared_stem: Whether all positions of a one-hot network begin with the same stem; of one for whole
+            stacks, whether it begins as a measure of contrast.
         frozen: Whether what a look says alone stays what the network that it starts from says. That is then
             kept for every look, and putting looks together is learned quickly.
         seed: Of everything random.
@@ -201,7 +204,8 @@ def train(
         recipe: What to train.
         practice: How to run it.
         start_from: A finished run to begin with; weights whose name and shape agree are taken. A network
-            for green can begin with one for two views, as if green were both.
+            for green can begin with one for two views, as if green were both, and one for two views with one
+            for green, as if that were their mean.
         after: Finished runs of the steps before this one, the first look's first: this network then sees
             the start and every position that they chose.
         watch: Told now and then where the training is.
@@ -313,11 +317,13 @@ def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Modu
     torch.manual_seed(recipe.seed)
     network = build(recipe, source.positions)
     if recipe.shared_stem:
-        share_stem(network, recipe.problem.whole)
+        (carry_contrast if recipe.problem.whole else share_stem)(network)
     if start_from is not None:
         weights, start = load_network(start_from).state_dict(), recipe_of(read_run(start_from))
         if start.views > recipe.views:
             weights = seeing_green_twice(weights, network.state_dict())
+        elif start.views < recipe.views:
+            weights = seeing_both_as_green(weights, network.state_dict())
         alone = network.alone if isinstance(network, LooksNet) and start.network == "move" else network
         if not _take_weights(alone, weights):
             raise ValueError(f"{start_from} has no weights of the names and shapes of this network's")

@@ -65,6 +65,31 @@ class InvertedResidual(nn.Module):
         """Returns the block's output."""
         return x + self.layers(x) if self.residual else self.layers(x)
 
+    @torch.no_grad()
+    def hand_on(self) -> None:
+        """Lets the block begin by handing on its input, on average over a few pixels if it has fewer.
+
+        A residual adds nothing at first. Otherwise a channel goes through the rectifiers twice, with either
+        sign, and is put together again; of a block that does not widen, neighbouring channels are added up.
+        """
+        if self.residual:
+            nn.init.zeros_(self.layers[-1].weight)  # of the last normalisation
+            return
+        *widen, depthwise, narrow = (one for one in self.layers if isinstance(one, nn.Conv2d))
+        hidden, out = len(depthwise.weight), len(narrow.weight)
+        if widen:
+            channels = widen[0].in_channels
+            both = torch.cat([torch.eye(channels), -torch.eye(channels)])
+            widen[0].weight[: 2 * channels] = both[:, :, None, None]
+            carried = both.T[:out]
+        else:
+            carried = functional.one_hot(torch.arange(hidden) * out // hidden).T.float()
+        narrow.weight[: len(carried)] = 0
+        narrow.weight[: len(carried), : carried.shape[1]] = carried[:, :, None, None]
+        depthwise.weight[: carried.shape[1]] = 1 / 9
+        if widen and depthwise.stride == (1, 1):
+            nn.init.dirac_(depthwise.weight[: carried.shape[1]], groups=carried.shape[1])
+
 
 def inverted_residuals(
     channels: int, width: float, stages: tuple[tuple[int, int, int, int], ...] = STAGES
@@ -97,6 +122,7 @@ def _answer(features: int, answers: int) -> nn.Linear:
 
 POSITION_WAVES = 6  # the shortest is three positions of 49 long
 WINDOW = 0.7  # of their distance: deviation of the bells that a stem for whole stacks begins with
+GRADIENT_GAIN = 3.0  # of its filters
 
 
 def position_waves(position: Float[Tensor, "batch slice"]) -> Float[Tensor, "batch slice wave"]:
@@ -474,37 +500,51 @@ def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int
     return counter.get_total_flops() // 2
 
 
-def share_stem(network: nn.Module, whole: bool = False) -> None:
+def share_stem(network: nn.Module) -> None:
     """Lets all positions of a one-hot network begin with one stem, made to see what matters.
 
     Otherwise 49 stems would each have to learn the same things. Looks have mean 1, so what a filter does to a
     constant is a number that the position can choose: the first half of the channels begin with waves of it.
     The other half begin with the difference of the views, if there are two, which is small and tells the
     side of focus.
-
-    Of a whole stack, all slices are added up in each channel. There the filters begin blind to a constant,
-    and each channel with the slices around one position of its own: where the sharp slices are, there is more
-    to see. Of two views, half of the channels begin with their sum.
     """
-    if not isinstance(network, OneHotNet):
-        raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
-    stem = network.stem
+    stem = _one_hot_stem(network)
     channels = len(stem.weight)
     half = channels // 2
     with torch.no_grad():
         each = stem.weight.view(channels, stem.positions, stem.views, 3, 3)
         each.copy_(each[:, :1].expand_as(each).clone())
-        if whole:
-            windows = _windows(stem.positions, channels // stem.views).repeat(stem.views, 1)
-            each -= each.mean(dim=(3, 4), keepdim=True)
-            each *= windows[:, :, None, None, None]
-            each.copy_(each[:, :, :1].expand_as(each).clone())
-        else:
-            codes = position_waves(torch.linspace(0, 1, stem.positions)[None])[0].T[:half]
-            each[: len(codes)] += codes[:, :, None, None, None] / (stem.views * 9)
+        codes = position_waves(torch.linspace(0, 1, stem.positions)[None])[0].T[:half]
+        each[: len(codes)] += codes[:, :, None, None, None] / (stem.views * 9)
         if stem.views == 2:
             each[half:] *= encode.DIFFERENCE_GAIN
             each[half:, :, 1] = -each[half:, :, 0]
+
+
+def carry_contrast(network: nn.Module) -> None:
+    """Lets a one-hot network for whole stacks begin as a measure of contrast along the ladder.
+
+    The stem adds up all slices in each channel. Its channels begin in pairs, each pair with the slices around
+    one position: their gradients along rows and along columns. The blocks begin by handing that on: where the
+    sharp slices are, there is more of it. From random weights, the network would first have to find a way
+    for each position to the answer.
+    """
+    stem = _one_hot_stem(network)
+    channels = len(stem.weight)
+    down = torch.outer(torch.tensor([1.0, 0.0, -1.0]), torch.tensor([1.0, 2.0, 1.0])) * (GRADIENT_GAIN / 8)
+    with torch.no_grad():
+        windows = _windows(stem.positions, channels // 2).repeat_interleave(2, dim=0)
+        filters = torch.stack([down.T, down]).repeat(channels // 2, 1, 1) / stem.views
+        each = stem.weight.view(channels, stem.positions, stem.views, 3, 3)
+        each.copy_((windows[:, :, None, None] * filters[:, None])[:, :, None].expand_as(each))
+        for block in network.blocks:
+            block.hand_on()
+
+
+def _one_hot_stem(network: nn.Module) -> SparseStem:
+    if not isinstance(network, OneHotNet):
+        raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
+    return network.stem
 
 
 def _windows(positions: int, count: int) -> Float[Tensor, "count positions"]:
@@ -512,6 +552,9 @@ def _windows(positions: int, count: int) -> Float[Tensor, "count positions"]:
     centres = torch.linspace(0, positions - 1, count)
     spread = max(1.0, WINDOW * (positions - 1) / max(1, count - 1))
     return torch.exp(-0.5 * ((torch.arange(positions) - centres[:, None]) / spread) ** 2)
+
+
+ENCODER_STEMS = ("encoder.stem.0.weight", "alone.encoder.stem.0.weight")  # of MoveNet and LooksNet
 
 
 def seeing_green_twice(weights: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -525,10 +568,26 @@ def seeing_green_twice(weights: dict[str, Tensor], own: dict[str, Tensor]) -> di
         both = two[:, ::2] + two[:, 1::2]
         alive = both.flatten(1).norm(dim=1) > 0.5 * two.flatten(1).norm(dim=1)
         weights["stem.weight"] = torch.where(alive[:, None, None, None], both, own["stem.weight"])
-    for name in ("encoder.stem.0.weight", "alone.encoder.stem.0.weight"):
+    for name in ENCODER_STEMS:
         if name in weights:
             two, planes = weights[name], FOLD * FOLD
             weights[name] = torch.cat([two[:, :planes], two[:, 2 * planes :]], dim=1)
+    return weights
+
+
+def seeing_both_as_green(weights: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Returns the weights of a network for green as those of one that sees the mean of two views.
+
+    What it sees of their difference begins as in the network's own weights, and in a one-hot stem as nothing.
+    """
+    weights = dict(weights)
+    if "stem.weight" in weights:
+        weights["stem.weight"] = weights["stem.weight"].repeat_interleave(2, dim=1) / 2
+    for name in ENCODER_STEMS:
+        if name in weights:
+            one, planes = weights[name], FOLD * FOLD
+            difference = own[name][:, planes : 2 * planes]
+            weights[name] = torch.cat([one[:, :planes], difference, one[:, planes:]], dim=1)
     return weights
 
 
