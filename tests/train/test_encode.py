@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch.nn import functional
 
 from dioptre.train import encode
 
@@ -38,12 +39,14 @@ def test_a_position_counts_once() -> None:
     assert first.tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
 
 
-def test_planes_are_sum_and_difference() -> None:
+def test_planes_are_green_and_difference_folded() -> None:
     pixels = torch.rand(3, 2, 4, 4)
-    planes = encode.view_planes(pixels)
-    left = planes[:, 0] + 1 + planes[:, 1] / (2 * encode.DIFFERENCE_GAIN)
-    torch.testing.assert_close(left, pixels[:, 0])
-    assert encode.view_planes(pixels[:, :1]).shape == (3, 1, 4, 4)
+    planes = functional.conv2d(pixels, encode.folding(2, 2), stride=2)
+    green, difference = functional.pixel_shuffle(planes, 2).unbind(dim=1)
+    torch.testing.assert_close(green, pixels.mean(dim=1))
+    torch.testing.assert_close(difference, encode.DIFFERENCE_GAIN * (pixels[:, 0] - pixels[:, 1]))
+    alone = functional.conv2d(pixels[:, :1], encode.folding(1, 2), stride=2)
+    torch.testing.assert_close(functional.pixel_shuffle(alone, 2), pixels[:, :1])
 
 
 def test_constant_planes_tell_where() -> None:

@@ -118,9 +118,8 @@ class Learned:
         Raises:
             ValueError: If the stack is not what the network was trained for.
         """
-        session, card = _load(self.path)
+        session, card, wanted = _load(self.path)
         stack = _fit(stack, card, self.path.stem)
-        wanted = {one.name for one in session.get_inputs()}
         tiles = _tiles(stack.shape, card.size)
         total = np.zeros((stack.batch, len(card.dioptres)), np.float64)
         step = max(1, BATCH // stack.pixels.shape[1])
@@ -138,8 +137,8 @@ class Learned:
 
 
 @cache
-def _load(path: Path) -> tuple[onnxruntime.InferenceSession, Card]:
-    """Returns the session of a file, and its card; once for each file."""
+def _load(path: Path) -> tuple[onnxruntime.InferenceSession, Card, tuple[str, ...]]:
+    """Returns the session of a file, its card, and the names of its inputs; once for each file."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = workers()
     try:
@@ -150,7 +149,7 @@ def _load(path: Path) -> tuple[onnxruntime.InferenceSession, Card]:
     if text is None:
         raise ValueError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
     try:
-        return session, Card.from_json(text)
+        return session, Card.from_json(text), tuple(one.name for one in session.get_inputs())
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} cannot be used: {error}") from None
 

@@ -5,6 +5,7 @@ stored in half precision, which halves the file: they are widened when it is loa
 single precision. Or the whole network is computed in 8-bit integers, with ranges measured on real looks.
 """
 
+import re
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ PIXELS = "(code - black) / (white - black) of each view, linear, 0 to 1; green i
 SMALL = 256  # weights with fewer numbers stay as they are: nothing is won with them
 SOME = 3  # looks that a network for any number is tried with
 CALIBRATION_STACKS = 128
+IN_INTEGERS = re.compile(r"/(blocks|last|enter|layers\.)")  # what is worth it; the rest is light, and fine
 TOLERANCES = {"float32": 1e-4, "float16": 0.02}  # how far a probability may be from torch's
 
 
@@ -236,6 +238,7 @@ def quantise(network: nn.Module, card: Card, path: Path, store: PatchStore, patc
         plain, ready = Path(folder) / "plain.onnx", Path(folder) / "ready.onnx"
         onnx.save(to_onnx(network, card), plain)
         quant_pre_process(plain, ready, skip_symbolic_shape=True)  # which does not know all operators
+        around = [node.name for node in onnx.load(ready).graph.node if not IN_INTEGERS.search(node.name)]
         quantize_static(
             ready,
             path,
@@ -244,6 +247,7 @@ def quantise(network: nn.Module, card: Card, path: Path, store: PatchStore, patc
             activation_type=QuantType.QUInt8,
             weight_type=QuantType.QInt8,
             per_channel=True,
+            nodes_to_exclude=around,
         )
     model = onnx.load(path)
     helper.set_model_props(model, {METADATA: card.to_json()})

@@ -154,20 +154,21 @@ class SparseStem(nn.Module):
             return answer.contiguous(memory_format=torch.channels_last)
         out = len(self.weight)
         each = self.weight.reshape(out, self.positions, views * 9).permute(1, 2, 0)  # position, tap, out
-        taps = each[indices] * encode.first_of_each(indices)[:, :, None, None]
-        columns = _columns(pixels.flatten(1, 2))  # batch, place, channel and tap
-        answer = columns @ taps.flatten(1, 2)  # channels last
+        taps = (each[indices] * encode.first_of_each(indices)[:, :, None, None]).flatten(1, 2)
+        columns = _columns(pixels.flatten(1, 2))  # batch, channel and tap, place
+        if torch.onnx.is_in_onnx_export():  # ONNX Runtime wants channels first
+            return (taps.transpose(1, 2) @ columns).view(batch, out, rows // 2, cols // 2)
+        answer = columns.transpose(1, 2) @ taps  # channels last
         return answer.view(batch, rows // 2, cols // 2, out).permute(0, 3, 1, 2)
 
 
-def _columns(x: Float[Tensor, "batch channel row col"]) -> Float[Tensor, "batch place tap"]:
+def _columns(x: Float[Tensor, "batch channel row col"]) -> Float[Tensor, "batch tap place"]:
     """Returns the 3 x 3 neighbourhoods at every other pixel, channel by channel."""
     if not torch.onnx.is_in_onnx_export():
-        return functional.unfold(x, 3, padding=1, stride=2).transpose(1, 2)
-    batch, channels, rows, cols = x.shape  # ONNX has no unfold, and a poor replacement
-    padded = functional.pad(x, (1, 1, 1, 1))
-    taps = [padded[:, :, y : y + rows : 2, x : x + cols : 2] for y in range(3) for x in range(3)]
-    return torch.stack(taps, dim=-1).permute(0, 2, 3, 1, 4).reshape(batch, rows * cols // 4, channels * 9)
+        return functional.unfold(x, 3, padding=1, stride=2)
+    channels = int(x.shape[1])  # ONNX has no unfold: each tap is a filter of its own
+    taps = torch.eye(9).view(9, 1, 3, 3).repeat(channels, 1, 1, 1)
+    return functional.conv2d(x, taps, stride=2, padding=1, groups=channels).flatten(2)
 
 
 def in_parts(
@@ -275,6 +276,7 @@ class LookEncoder(nn.Module):
     def __init__(self, views: int, width: float, features: int = FEATURES) -> None:
         super().__init__()
         stem = scale_channels(STEM, width)
+        self.register_buffer("folding", encode.folding(views, FOLD), persistent=False)
         planes = FOLD * FOLD * views + CONSTANTS
         layers = _normalised(nn.Conv2d(planes, stem, 3, 2, 1, bias=False), stem, active=True)
         self.stem = nn.Sequential(*layers)
@@ -300,7 +302,7 @@ class LookEncoder(nn.Module):
     ) -> Float[Tensor, "look place feature"]:
         light = encode.brightness(pixels)
         pixels = encode.normalise_looks(pixels[:, None])[:, 0]
-        folded = functional.pixel_unshuffle(encode.view_planes(pixels), FOLD)
+        folded = functional.conv2d(pixels - 1, self.folding, stride=FOLD)
         constants = encode.constant_planes(position, where, light, folded)
         x = torch.cat([folded, constants], dim=1).contiguous(memory_format=torch.channels_last)
         return self.last(self.blocks(self.stem(x))).flatten(2).transpose(1, 2)
