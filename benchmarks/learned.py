@@ -10,6 +10,7 @@ feed         a training step with its batch read from a store, and with the batc
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.store import build
-from benchmarks.timing import best_ms
+from benchmarks.timing import best_ms, best_of_each
 from dioptre.dataset.store import PatchStore
 from dioptre.methods import METHODS
 from dioptre.methods.learned import MODE, Card, Learned
@@ -46,12 +47,11 @@ def one_look(views: int) -> FocalStack:
     return FocalStack(pixels, np.array([[20]]), FocusGrid.learnaf(), np.zeros((1, 2)))
 
 
-def torch_ms(network: nn.Module, stack: FocalStack) -> float:
-    """Returns the time of torch eager for one patch."""
+def in_torch(network: nn.Module, stack: FocalStack) -> Callable[[], Tensor]:
+    """Returns the work of torch eager for one patch."""
     inputs = (torch.from_numpy(stack.pixels), torch.from_numpy(stack.indices), torch.zeros(1, 2))
     network = network.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    with torch.no_grad():
-        return best_ms(lambda: network(*inputs), 100)
+    return torch.no_grad()(lambda: network(*inputs))
 
 
 def latency(folder: Path, store: PatchStore) -> None:
@@ -63,13 +63,13 @@ def latency(folder: Path, store: PatchStore) -> None:
         of = learned.card
         network = NETWORKS[of.network](N, of.views, float(of.recipe["width"]))
         stack = one_look(of.views)
-        ours, theirs = best_ms(lambda: learned.scores(stack), 100), torch_ms(network, stack)  # noqa: B023
+        theirs, ours = best_of_each((in_torch(network, stack), partial(learned.scores, stack)), 40)
         print(f"{key:28}{theirs:8.2f}ms{ours:8.2f}ms{theirs / ours:7.1f}x")
     network, of, stack = OneHotNet(N, 2, 4.0), card("one-hot", 2), one_look(2)
     plain, whole = folder / "plain.onnx", folder / "int8.onnx"
     onnx.save(to_onnx(network, of), plain)
     quantise(network, of, whole, store, patches=8)
-    full, integer = (best_ms(lambda: Learned(path).scores(stack), 30) for path in (plain, whole))  # noqa: B023
+    full, integer = best_of_each([partial(Learned(path).scores, stack) for path in (plain, whole)], 10)
     print(f"{'the paper, width 4: fp32, int8':28}{full:6.1f}ms{integer:8.1f}ms{full / integer:7.1f}x")
 
 
@@ -100,7 +100,7 @@ def sparse_stem(batch: int = 128, width: float = 0.5) -> None:
 
     print(f"\n{'width 0.5, batch 128':28}{'dense':>10}{'sparse':>10}{'ratio':>8}")
     for name, run in (("forward", infer), ("training step", step)):
-        slow, fast = (best_ms(lambda: run(form), 5) for form in (dense, sparse))  # noqa: B023
+        slow, fast = best_of_each([partial(run, form) for form in (dense, sparse)], 2, rounds=3)
         print(f"{name:28}{slow:8.0f}ms{fast:8.0f}ms{slow / fast:7.1f}x")
 
 

@@ -1,7 +1,7 @@
 """How the benchmarks measure: best of several runs, and a stack to measure on."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -16,6 +16,12 @@ def best_ms(work: Callable[[], object], repeats: int) -> float:
         work()
         times.append(time.perf_counter() - start)
     return 1e3 * min(times)
+
+
+def best_of_each(works: Sequence[Callable[[], object]], repeats: int, rounds: int = 5) -> list[float]:
+    """Returns the shortest time of each work, in milliseconds; by turns, so that all see the same machine."""
+    times = [[best_ms(work, repeats) for work in works] for _ in range(rounds)]
+    return [min(each) for each in zip(*times, strict=True)]
 
 
 def noisy_stack(
