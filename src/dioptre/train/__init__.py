@@ -4,6 +4,7 @@
     encode   what a network sees: looks made into planes, relative answers into scores
     loss     ordinal soft labels
     feed     batches out of a patch store, read while the last one is being learned
+    quick    networks that no longer learn, run by ONNX Runtime
     fit      the training loop: checkpoints, validation, several processes
     export   a trained network as one ONNX file that explains itself
 

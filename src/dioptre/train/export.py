@@ -7,7 +7,6 @@ single precision. Or the whole network is computed in 8-bit integers, with range
 
 import re
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,9 +28,8 @@ from dioptre.methods.learned import MEDIAN, METADATA, MODE, Card, Learned, norma
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.train.fit import load_network, read_run, recipe_of
+from dioptre.train.quick import INPUTS, OUTPUT, trace
 
-OPSET = 18
-INPUTS = ("pixels", "indices", "where")
 PIXELS = "(code - black) / (white - black) of each view, linear, 0 to 1; green is the mean of left and right"
 SMALL = 256  # weights with fewer numbers stay as they are: nothing is won with them
 SOME = 3  # looks that a network for any number is tried with
@@ -117,24 +115,11 @@ def export(run: Path, path: Path, half: bool = False) -> Exported:
 def to_onnx(network: nn.Module, card: Card) -> onnx.ModelProto:
     """Returns a network as an ONNX model, with its card inside."""
     looks = example(card, 2, seed=0)
-    axes: dict[str, dict[int, str]] = {name: {0: "batch"} for name in (*INPUTS, "scores")}
+    axes: dict[str, dict[int, str]] = {name: {0: "batch"} for name in (*INPUTS, OUTPUT)}
     if card.looks == ANY:
         for name in ("pixels", "indices"):
             axes[name][1] = "slice"
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tracing is deprecated, and says so of every shape it meets
-        file = Path(folder) / "network.onnx"
-        torch.onnx.export(
-            network.eval(),
-            tuple(_tensors(looks)),
-            str(file),
-            input_names=list(INPUTS),
-            output_names=["scores"],
-            dynamic_axes=axes,
-            opset_version=OPSET,
-            dynamo=False,
-        )
-        model = onnx.load(file)
+    model = trace(network, _tensors(looks), axes)
     helper.set_model_props(model, {METADATA: card.to_json()})
     return model
 

@@ -34,6 +34,7 @@ from dioptre.train import feed, loss
 from dioptre.train.feed import Batch, Feed, Looks, Memory, Searches, Source
 from dioptre.train.network import (
     NETWORKS,
+    Alone,
     Listener,
     LooksNet,
     OneHotNet,
@@ -45,6 +46,7 @@ from dioptre.train.network import (
     share_stem,
     shared_batch_norms,
 )
+from dioptre.train.quick import Asked, quicken
 
 CHECKPOINT, BEST, TRAILS, SAID = "checkpoint.pt", "best.pt", "trails.npy", "said.npy"
 KIND, WHAT = "training", "a training's folder"
@@ -388,18 +390,18 @@ def remember(
     rows: Int[np.ndarray, " some"],
     views: int,
     done: Done = _unwatched,
-    batch: int = 4,
 ) -> Shaped[np.ndarray, "all position said"]:
     """Returns what every look at some patches of a source says alone; 0 for the others."""
+    asked: Asked | None = None
     positions = source.positions
     said = np.zeros((len(source), positions, network.alone.encoder.features + positions), np.float16)
-    for begin in range(0, len(rows), batch):
-        some = rows[begin : begin + batch]
-        everything = np.tile(np.arange(positions), (len(some), 1))
-        pixels, where = source.read(some, everything, views)
+    everything = np.arange(positions)[None]
+    for at, row in enumerate(rows):
+        pixels, where = source.read(row[None], everything, views)
         given = _tensors_for(network, pixels, everything, where)
-        said[some] = network.eval().listen(*given).cpu().numpy()
-        done(begin + len(some), len(rows))
+        asked = asked or quicken(Alone(network), *given)
+        said[row] = asked(*given)[0].cpu().numpy()
+        done(at + 1, len(rows))
     return said
 
 
@@ -426,14 +428,17 @@ def follow(
     trails = np.empty((patches, positions, len(networks) + 1), np.int16)
     trails[:, :, 0] = np.arange(positions)
     everything = np.arange(positions)
+    asked: dict[int, Asked] = {}
     for begin in range(0, patches, batch):
         rows = np.arange(begin, min(begin + batch, patches))
         pixels, where = source.read(rows, np.tile(everything, (len(rows), 1)), views)
         for step, network in enumerate(networks):
             for at, row in enumerate(rows):
                 seen = trails[row, :, : step + 1].astype(np.int64)
-                given = (pixels[at][seen], seen, np.tile(where[at], (positions, 1)))
-                trails[row, :, step + 1] = _choice(network, network(*_tensors_for(network, *given)), seen)
+                given = _tensors_for(network, pixels[at][seen], seen, np.tile(where[at], (positions, 1)))
+                if step not in asked:
+                    asked[step] = network if isinstance(network, Listener) else quicken(network, *given)
+                trails[row, :, step + 1] = _choice(network, asked[step](*given), seen)
         done(int(rows[-1]) + 1, patches)
     return trails
 

@@ -451,6 +451,23 @@ class LooksNet(nn.Module):
         return (torch.softmax(self.weight(x), dim=1) * each).sum(dim=1)
 
 
+class Alone(nn.Module):
+    """What each look says alone, of a network of looks."""
+
+    def __init__(self, network: LooksNet) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(
+        self,
+        pixels: Float[Tensor, "batch slice view row col"],
+        indices: Int[Tensor, "batch slice"],
+        where: Float[Tensor, "batch 2"],
+    ) -> Float[Tensor, "batch slice said"]:
+        """Returns the mean of each look's features, and what it believes."""
+        return self.network.listen(pixels, indices, where)
+
+
 class Listener(nn.Module):
     """A network of looks while it learns only to put together: it hears what each look said alone."""
 
