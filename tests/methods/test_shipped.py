@@ -39,7 +39,7 @@ def error(stack: FocalStack, key: str) -> float:
     truth = np.array(TRUTHS)
     if row.looks == WHOLE:
         return float(np.abs(best_index(row.build().scores(stack)) - truth).mean())
-    return float(np.abs(follow(stack, leaders_of(row, 1), STARTS) - truth[:, None]).mean())
+    return float(np.abs(follow(stack, leaders_of(row, max(1, row.looks)), STARTS) - truth[:, None]).mean())
 
 
 def test_all_files_are_rows_and_small() -> None:
@@ -58,7 +58,7 @@ def test_a_card_says_what_the_row_says(key: str) -> None:
     assert card.decide == ("median" if key.startswith("dioptre-") else "mode")
     assert network.knows(FocusGrid.learnaf(), (128, 128))
     assert not network.knows(FocusGrid.uniform(n=20), (128, 128))
-    assert json.loads(card.to_json())["recipe"]["width"] == 0.5
+    assert json.loads(card.to_json())["recipe"]["width"] == (1.0 if row.looks == WHOLE else 0.5)
 
 
 @pytest.mark.parametrize("key", LEARNED)

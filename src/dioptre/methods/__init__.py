@@ -112,6 +112,7 @@ _ROWS: Final = (
     _learned("l2a-single-dp", "Our Model", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),
+    _learned("l2a-single-green", "Our Model", Problem.SINGLE_GREEN, 1),
     _learned("dioptre-single-green", "Move from one look", Problem.SINGLE_GREEN, 1),
 )
 
