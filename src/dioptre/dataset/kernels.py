@@ -104,6 +104,18 @@ def _scale_between(far, near, black, scale, out):
 
 
 @kernel
+def _to_pixels(native, rows_per_native, black, scale, out):
+    """Fills `out` with native rows as pixels; if they are upsampled, there is one more above and below."""
+    if rows_per_native == 1:
+        for k in range(out.shape[0]):
+            _scale(native[k], black, scale, out[k])
+    else:
+        for k in range(out.shape[0] // 2):
+            _scale_between(native[k], native[k + 1], black, scale, out[2 * k])
+            _scale_between(native[k + 2], native[k + 1], black, scale, out[2 * k + 1])
+
+
+@kernel
 def read_patch(words, frames, indices, shape, rows_per_native, top, left, black, scale, out):
     """Fills `out` (slice, view, row, col) with the pixels of a patch at some positions.
 
@@ -118,10 +130,12 @@ def read_patch(words, frames, indices, shape, rows_per_native, top, left, black,
         for view in range(out.shape[1]):
             first, bits, shift = frames[indices[at], view]
             unpack(words[first:], bits, shift, shape, top - margin, left, native)
-            if margin:
-                for k in range(size // 2):
-                    _scale_between(native[k], native[k + 1], black, scale, out[at, view, 2 * k])
-                    _scale_between(native[k + 2], native[k + 1], black, scale, out[at, view, 2 * k + 1])
-            else:
-                for k in range(size):
-                    _scale(native[k], black, scale, out[at, view, k])
+            _to_pixels(native, rows_per_native, black, scale, out[at, view])
+
+
+@kernel
+def scale_patch(codes, indices, rows_per_native, black, scale, out):
+    """Fills `out` (slice, view, row, col) with the pixels of some slices of codes (slice, view, row, col)."""
+    for at in range(indices.size):
+        for view in range(out.shape[1]):
+            _to_pixels(codes[indices[at], view], rows_per_native, black, scale, out[at, view])

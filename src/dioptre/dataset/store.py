@@ -61,6 +61,7 @@ KIND = "patches"
 SHARDS = "shards"
 
 CODE = np.dtype("<u2")
+MANY = 1024  # slices, from which on it pays to load the compiler
 OPEN_SHARDS = 256  # each open shard holds a file descriptor, of which a process often has 1024
 
 
@@ -403,15 +404,14 @@ class _Shards:
     ) -> None:
         """Fills out with pixels, as `PatchSource` says."""
         self._prefetch(rows, indices)
+        to_pixels = _scale_many if indices.size >= MANY else _scale_few
         each, (height, width) = self._format.rows_per_native, out.shape[3:]
         for patch, wanted, (row, col), pixels in zip(
-            rows.tolist(), indices.tolist(), corners.tolist(), out, strict=True
+            rows.tolist(), indices, corners.tolist(), out, strict=True
         ):
             native = slice(row // each, (row + height) // each + 2 * (each - 1))
             codes = self._shard(patch // self._shard_size).codes[patch % self._shard_size]
-            codes = codes[:, :, native, col : col + width]
-            for at, index in enumerate(wanted):  # one slice at a time stays in the processor's cache
-                _codes_to_patch(codes[index], self._format, pixels[at])
+            to_pixels(codes[:, :, native, col : col + width], wanted, self._format, pixels)
 
     def _prefetch(self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch m"]) -> None:
         """Asks the system to begin reading everything that will be needed."""
@@ -502,6 +502,30 @@ def _read_npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, dtype
 
 
+def _scale_few(
+    codes: UInt16[np.ndarray, "position view native_row col"],
+    wanted: Int[np.ndarray, " slice"],
+    form: StoreFormat,
+    out: Float32[np.ndarray, "slice view row col"],
+) -> None:
+    """Fills out with pixels of some slices: without the compiler, which takes a second to load."""
+    for at, index in enumerate(wanted.tolist()):  # one slice at a time stays in the processor's cache
+        _codes_to_patch(codes[index], form, out[at])
+
+
+def _scale_many(
+    codes: UInt16[np.ndarray, "position view native_row col"],
+    wanted: Int[np.ndarray, " slice"],
+    form: StoreFormat,
+    out: Float32[np.ndarray, "slice view row col"],
+) -> None:
+    """Fills out with the same, in less than half of the time."""
+    from dioptre.dataset.kernels import scale_patch  # noqa: PLC0415  # numba takes a while to load
+
+    scale = np.float32(1.0 / (form.white - form.black))
+    scale_patch(codes, wanted, form.rows_per_native, np.float32(form.black), scale, out)
+
+
 def _codes_to_patch(
     native: UInt16[np.ndarray, "view native_row col"],
     form: StoreFormat,
@@ -527,7 +551,7 @@ def _codes_to_patch(
 
 def _captures(path: Path, form: StoreFormat, manifest: Mapping[str, Any], table: pa.Table) -> PatchSource:
     """Returns the source of a store of whole captures."""
-    from dioptre.dataset.captures import Captures  # noqa: PLC0415  # needs numba, which shards do not
+    from dioptre.dataset.captures import Captures  # noqa: PLC0415  # numba takes a while to load
 
     return Captures(path, form, manifest, table)
 
