@@ -73,7 +73,8 @@ class InvertedResidual(nn.Module):
         sign, and is put together again; of a block that does not widen, neighbouring channels are added up.
         """
         if self.residual:
-            nn.init.zeros_(self.layers[-1].weight)  # of the last normalisation
+            assert isinstance(self.layers[-1], nn.BatchNorm2d)
+            nn.init.zeros_(self.layers[-1].weight)
             return
         *widen, depthwise, narrow = (one for one in self.layers if isinstance(one, nn.Conv2d))
         hidden, out = len(depthwise.weight), len(narrow.weight)
@@ -276,6 +277,7 @@ class LookEncoder(nn.Module):
     def __init__(self, views: int, width: float, features: int = FEATURES) -> None:
         super().__init__()
         stem = scale_channels(STEM, width)
+        self.folding: Tensor
         self.register_buffer("folding", encode.folding(views, FOLD), persistent=False)
         planes = FOLD * FOLD * views + CONSTANTS
         layers = _normalised(nn.Conv2d(planes, stem, 3, 2, 1, bias=False), stem, active=True)
@@ -527,7 +529,7 @@ def share_stem(network: nn.Module) -> None:
     The other half begin with the difference of the views, if there are two, which is small and tells the
     side of focus.
     """
-    stem = _one_hot_stem(network)
+    stem = _one_hot(network).stem
     channels = len(stem.weight)
     half = channels // 2
     with torch.no_grad():
@@ -548,7 +550,8 @@ def carry_contrast(network: nn.Module) -> None:
     sharp slices are, there is more of it. From random weights, the network would first have to find a way
     for each position to the answer.
     """
-    stem = _one_hot_stem(network)
+    network = _one_hot(network)
+    stem = network.stem
     channels = len(stem.weight)
     down = torch.outer(torch.tensor([1.0, 0.0, -1.0]), torch.tensor([1.0, 2.0, 1.0])) * (GRADIENT_GAIN / 8)
     with torch.no_grad():
@@ -557,13 +560,14 @@ def carry_contrast(network: nn.Module) -> None:
         each = stem.weight.view(channels, stem.positions, stem.views, 3, 3)
         each.copy_((windows[:, :, None, None] * filters[:, None])[:, :, None].expand_as(each))
         for block in network.blocks:
+            assert isinstance(block, InvertedResidual)
             block.hand_on()
 
 
-def _one_hot_stem(network: nn.Module) -> SparseStem:
+def _one_hot(network: nn.Module) -> OneHotNet:
     if not isinstance(network, OneHotNet):
         raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
-    return network.stem
+    return network
 
 
 def _windows(positions: int, count: int) -> Float[Tensor, "count positions"]:
