@@ -4,8 +4,8 @@
 # what came of it, and where the shipped files came about otherwise.
 set -euo pipefail
 dir=$1; shift
-all=(dioptre-single-dp dioptre-single-green dioptre-any-dp l2a-single-dp)
-# l2a-single-green is prepared below and not shipped yet
+all=(dioptre-single-dp dioptre-single-green dioptre-any-dp dioptre-any-green l2a-single-dp l2a-single-green
+    l2a-two-step-dp l2a-two-step-green l2a-stack-green l2a-stack-dp) # later ones begin with earlier ones
 
 simulate() { # name, flags
     local name=$1; shift
@@ -16,9 +16,14 @@ simulate patches --patches 10000 --seed 100
 simulate more --patches 14000 --seed 101 --split train
 simulate dark --patches 6000 --seed 104 --split train --light dark
 
+common=(--beta1 0.9 --schedule cosine --average 0.998)
 more=(--also "$dir/more" --also "$dir/dark")
-common=(--width 0.5 --batch 64 --beta1 0.9 --schedule cosine --average 0.998)
 optics=(--target optics --coefficient 0.3)
+few=(--width 0.5 --batch 64)
+paper=("${few[@]}" --moves 1)
+move=("${few[@]}" "${more[@]}" "${optics[@]}" --network move)
+looks=("${few[@]}" "${optics[@]}" --network looks --learning-rate 1e-3 --steps 3000 --frozen)
+stacks=(--width 1 --batch 32 --target optics --shared-stem --validate-patches 512)
 
 train() { # name, flags
     local name=$1; shift
@@ -28,26 +33,35 @@ train() { # name, flags
 for name in "${@:-${all[@]}}"; do
     case $name in
         dioptre-single-dp)
-            train begun-dp "${more[@]}" "${optics[@]}" --problem D1 --network move --learning-rate 3e-3 --steps 10000 \
-                --quarters 0.6 --flips rows
-            train "$name" "${more[@]}" "${optics[@]}" --problem D1 --network move --learning-rate 1.5e-3 --steps 2500 \
-                --flips rows --start-from "$dir/begun-dp" ;;
+            train begun-dp --problem D1 "${move[@]}" --learning-rate 3e-3 --steps 10000 --quarters 0.6 --flips rows
+            train "$name" --problem D1 "${move[@]}" --learning-rate 1.5e-3 --steps 2500 --flips rows \
+                --start-from "$dir/begun-dp" ;;
         dioptre-single-green)
-            train begun-green "${more[@]}" "${optics[@]}" --problem I1 --network move --learning-rate 3e-3 --steps 5000 \
-                --quarters 0.5 --flips both --start-from "$dir/begun-dp"
-            train half-green "${more[@]}" "${optics[@]}" --problem I1 --network move --learning-rate 2e-3 --steps 3500 \
-                --flips both --start-from "$dir/begun-green"
-            train "$name" "${more[@]}" "${optics[@]}" --problem I1 --network move --learning-rate 2e-3 --steps 4000 \
-                --quarters 0.25 --flips all --start-from "$dir/half-green" ;;
-        dioptre-any-dp)
-            train "$name" "${optics[@]}" --problem D1 --network looks --learning-rate 1e-3 --steps 6000 --frozen \
-                --start-from "$dir/dioptre-single-dp" ;;
+            train begun-green --problem I1 "${move[@]}" --learning-rate 3e-3 --steps 5000 --quarters 0.5 --flips both \
+                --start-from "$dir/begun-dp"
+            train half-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 3500 --flips both \
+                --start-from "$dir/begun-green"
+            train "$name" --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 4000 --quarters 0.25 --flips all \
+                --start-from "$dir/half-green" ;;
+        dioptre-any-dp) train "$name" --problem D1 "${looks[@]}" --start-from "$dir/dioptre-single-dp" ;;
+        dioptre-any-green) train "$name" --problem I1 "${looks[@]}" --start-from "$dir/dioptre-single-green" ;;
         l2a-single-dp)
-            train "$name" "${more[@]}" --problem D1 --learning-rate 3e-3 --steps 6000 --quarters 0.55 --flips rows \
-                --shared-stem --moves 1 ;;
+            train "$name" --problem D1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 6000 --quarters 0.55 \
+                --flips rows --shared-stem ;;
         l2a-single-green)
-            train "$name" "${more[@]}" --problem I1 --learning-rate 3e-3 --steps 4000 --quarters 0.5 --flips all \
-                --shared-stem --moves 1 --start-from "$dir/l2a-single-dp" ;;
+            train "$name" --problem I1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 4000 --quarters 0.5 \
+                --flips all --shared-stem --start-from "$dir/l2a-single-dp" ;;
+        l2a-two-step-dp)
+            train "$name" --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 2000 --quarters 0.6 --flips rows \
+                --after "$dir/l2a-single-dp" --start-from "$dir/l2a-single-dp" ;;
+        l2a-two-step-green)
+            train "$name" --problem I1 "${paper[@]}" --learning-rate 1.5e-3 --steps 2000 --quarters 0.6 --flips all \
+                --after "$dir/l2a-single-green" --start-from "$dir/l2a-single-green" ;;
+        l2a-stack-green)
+            train "$name" --problem 'I*' "${stacks[@]}" --learning-rate 2e-3 --steps 4500 --quarters 0.75 --flips all ;;
+        l2a-stack-dp)
+            train "$name" --problem 'D*' "${stacks[@]}" --learning-rate 1.5e-3 --steps 2000 --quarters 0.6 \
+                --flips rows --start-from "$dir/l2a-stack-green" ;;
         *) echo "no such network: $name" >&2; exit 2 ;;
     esac
     dioptre export "$dir/$name" "$dir/weights/$name.onnx" --half

@@ -345,8 +345,16 @@ class MoveNet(nn.Module):
         indices: Int[Tensor, " look"],
         where: Float[Tensor, "look 2"],
     ) -> Float[Tensor, "look place feature"]:
-        """Returns what is seen in each part of each look."""
-        return self.encoder(pixels, indices.to(pixels.dtype) / (self.positions - 1), where)
+        """Returns what is seen in each part of each look; green is seen as it is and laid on its side.
+
+        A camera may be held upright, and green means the same then; two views differ along the columns.
+        """
+        position = indices.to(pixels.dtype) / (self.positions - 1)
+        if pixels.shape[1] == 2:
+            return self.encoder(pixels, position, where)
+        both = torch.cat([pixels, pixels.transpose(2, 3)])
+        seen = self.encoder(both, position.repeat(2), torch.cat([where, where.flip(1)]))
+        return torch.cat(seen.chunk(2), dim=1)
 
     def believe(
         self, seen: Float[Tensor, "look place feature"], indices: Int[Tensor, " look"]
