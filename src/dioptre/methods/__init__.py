@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from dioptre.methods import contrast, stereo
-from dioptre.methods.base import ANY, Autofocuser, Method, Problem, Scores, best_index
+from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method, Problem, Scores, best_index
 from dioptre.stack import FocalStack
 
 __all__ = ["METHODS", "Autofocuser", "Method", "Problem", "Scores", "best_index", "find_method", "scores"]
@@ -86,6 +86,7 @@ _ROWS: Final = (
     _contrast("local-log-ratio-4", "Mean Local Log-Ratio (σ = 4)", "paper"),
     _contrast("wavelet-log-ratio-3", "Mean Wavelet Log-Ratio (ℓ = 3)", "paper"),
     _contrast("local-norm-dist-sq-4", "Mean Local Norm-Dist-Sq (σ = 4)", "paper"),
+    _learned("l2a-stack-green", "Our Model", Problem.STACK_GREEN, WHOLE),
     _contrast(
         "dioptre-modified-dct", "Modified DCT, absolute response", "ours, after Lee 2008", in_paper=False
     ),
