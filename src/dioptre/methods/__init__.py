@@ -110,6 +110,7 @@ _ROWS: Final = (
     _stereo("ternary-census-10", "Ternary Census (L1, ε = 10)", "Stein 2004"),
     _stereo("normalized-envelope-l2", "Normalized Envelope (L2)", "Birchfield 1998"),
     _stereo("normalized-envelope-l1", "Normalized Envelope (L1)", "Birchfield 1998"),
+    _learned("l2a-stack-dp", "Our Model", Problem.STACK_DUAL_PIXEL, WHOLE),
     _learned("l2a-single-dp", "Our Model", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),
