@@ -112,6 +112,7 @@ _ROWS: Final = (
     _stereo("normalized-envelope-l1", "Normalized Envelope (L1)", "Birchfield 1998"),
     _learned("l2a-stack-dp", "Our Model", Problem.STACK_DUAL_PIXEL, WHOLE),
     _learned("l2a-single-dp", "Our Model", Problem.SINGLE_DUAL_PIXEL, 1),
+    _learned("l2a-two-step-dp", "Our Model, second step", Problem.SINGLE_DUAL_PIXEL, 2, "l2a-single-dp"),
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),
     _learned("l2a-single-green", "Our Model", Problem.SINGLE_GREEN, 1),
