@@ -117,6 +117,7 @@ _ROWS: Final = (
     _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),
     _learned("l2a-single-green", "Our Model", Problem.SINGLE_GREEN, 1),
     _learned("dioptre-single-green", "Move from one look", Problem.SINGLE_GREEN, 1),
+    _learned("dioptre-any-green", "Any number of looks", Problem.SINGLE_GREEN, ANY),
 )
 
 METHODS: Final[dict[str, Method]] = {row.key: row for row in _ROWS}
