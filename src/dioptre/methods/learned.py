@@ -139,10 +139,8 @@ class Learned:
 @cache
 def _load(path: Path) -> tuple[onnxruntime.InferenceSession, Card, tuple[str, ...]]:
     """Returns the session of a file, its card, and the names of its inputs; once for each file."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = workers()
     try:
-        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        session = session_of(path)
     except Exception as error:  # ONNX Runtime raises what it likes
         raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
     text = session.get_modelmeta().custom_metadata_map.get(METADATA)
@@ -152,6 +150,13 @@ def _load(path: Path) -> tuple[onnxruntime.InferenceSession, Card, tuple[str, ..
         return session, Card.from_json(text), tuple(one.name for one in session.get_inputs())
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} cannot be used: {error}") from None
+
+
+def session_of(model: Path | bytes) -> onnxruntime.InferenceSession:
+    """Returns a model, in a file or as bytes, ready to run on all cores."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = workers()
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import onnx
-import onnxruntime
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from dioptre.methods.measure import workers
+from dioptre.methods.learned import session_of
 
 OPSET = 18
 INPUTS = ("pixels", "indices", "where")
@@ -58,11 +57,7 @@ def quicken(network: nn.Module, *given: Shaped[Tensor, "batch ..."]) -> Asked:
     if given[0].device.type != "cpu":
         return network.eval()
     model = trace(network, given, {name: {0: "batch"} for name in (*INPUTS, OUTPUT)})
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = workers()
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = session_of(model.SerializeToString())
     wanted = [one.name for one in session.get_inputs()]
 
     def ask(*tensors: Shaped[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
