@@ -61,8 +61,10 @@ for name in "${@:-${all[@]}}"; do
         l2a-stack-green)
             train "$name" --problem 'I*' "${stacks[@]}" --learning-rate 2e-3 --steps 4500 --quarters 0.75 --flips all ;;
         l2a-stack-dp)
-            train "$name" --problem 'D*' "${stacks[@]}" --learning-rate 1.5e-3 --steps 1500 --quarters 0.75 \
-                --flips rows --start-from "$dir/l2a-stack-green" ;;
+            train begun-stack-dp --problem 'D*' "${stacks[@]}" --learning-rate 1.5e-3 --steps 1500 --quarters 0.75 \
+                --flips rows --start-from "$dir/l2a-stack-green"
+            train "$name" --problem 'D*' "${stacks[@]}" --learning-rate 6e-4 --steps 280 --flips rows \
+                --start-from "$dir/begun-stack-dp" ;;
         *) echo "no such network: $name" >&2; exit 2 ;;
     esac
     dioptre export "$dir/$name" "$dir/weights/$name.onnx" --half
