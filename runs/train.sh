@@ -17,13 +17,14 @@ simulate patches --patches 10000 --seed 100
 simulate more --patches 14000 --seed 101 --split train
 simulate dark --patches 6000 --seed 104 --split train --light dark
 
-common=(--beta1 0.9 --schedule cosine --average 0.998)
+common=(--beta1 0.9 --schedule cosine --average 0.998) # of a flag that comes twice, the last one counts
 more=(--also "$dir/more" --also "$dir/dark")
 optics=(--target optics --coefficient 0.3)
 few=(--width 0.5 --batch 64)
 paper=("${few[@]}" --moves 1)
 move=("${few[@]}" "${more[@]}" "${optics[@]}" --network move)
-looks=("${few[@]}" "${optics[@]}" --network looks --learning-rate 1e-3 --steps 1500 --frozen)
+looks=("${few[@]}" "${optics[@]}" --network looks --learning-rate 1e-3 --steps 1500 --frozen \
+    --average 0.995 --validate-every 300)
 stacks=(--width 1 --batch 32 --target optics --shared-stem --validate-patches 512)
 
 train() { # name, flags
@@ -63,8 +64,8 @@ for name in "${@:-${all[@]}}"; do
         l2a-stack-dp)
             train begun-stack-dp --problem 'D*' "${stacks[@]}" --learning-rate 1.5e-3 --steps 1500 --quarters 0.75 \
                 --flips rows --start-from "$dir/l2a-stack-green"
-            train "$name" --problem 'D*' "${stacks[@]}" --learning-rate 6e-4 --steps 280 --flips rows \
-                --start-from "$dir/begun-stack-dp" ;;
+            train "$name" --problem 'D*' "${stacks[@]}" --learning-rate 6e-4 --steps 280 --average 0.99 \
+                --flips rows --start-from "$dir/begun-stack-dp" ;;
         *) echo "no such network: $name" >&2; exit 2 ;;
     esac
     dioptre export "$dir/$name" "$dir/weights/$name.onnx" --half

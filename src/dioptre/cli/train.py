@@ -90,7 +90,7 @@ class Train:
     """Weight of a second answer that a one-hot network learns, and then forgets: how far to move."""
 
     shared_stem: bool = False
-    """Let all positions of a one-hot network begin with the same stem."""
+    """Let all positions begin with the same stem; of whole stacks, begin as a measure of contrast."""
 
     frozen: bool = False
     """Keep what a look says alone in the network that is started from; the rest then learns quickly."""
@@ -99,7 +99,7 @@ class Train:
     """Of everything random."""
 
     start_from: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """A finished run to begin with: weights that fit are taken. Green can begin with left and right."""
+    """A finished run to begin with: weights that fit are taken, also between green and two views."""
 
     after: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
     """For a later step: the finished run of each step before it, the first one first."""

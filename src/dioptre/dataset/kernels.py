@@ -1,4 +1,4 @@
-"""Numba kernels of packed frames: codes to bits and back, and bits to the pixels of a patch.
+"""Numba kernels of stored frames: codes to bits and back, and both to the pixels of a patch.
 
 A frame is (native_row, col) uint16. Its codes share `shift` low zero bits and fit in `bits` bits above them.
 Packed, it is cut into strips of STRIP columns, one after the other; the last may be narrower. In a strip
