@@ -32,6 +32,7 @@ bench: $(STAMP) ## the speed tables, as ratios in one run
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.captures
 	$(BIN)/python -m benchmarks.simulator
+	$(BIN)/python -m benchmarks.learned
 
 clean: ## forget the environment and what was made
 	rm -rf $(VENV) demo

@@ -5,8 +5,7 @@
 set -euo pipefail
 dir=$1; shift
 all=(dioptre-single-dp dioptre-single-green dioptre-any-dp dioptre-any-green l2a-single-dp l2a-single-green
-    l2a-two-step-dp l2a-stack-green l2a-stack-dp) # later ones begin with earlier ones
-# l2a-two-step-green is prepared below and not shipped yet
+    l2a-two-step-dp l2a-two-step-green l2a-stack-green l2a-stack-dp) # later ones begin with earlier ones
 
 simulate() { # name, flags
     local name=$1; shift
@@ -23,8 +22,8 @@ optics=(--target optics --coefficient 0.3)
 few=(--width 0.5 --batch 64)
 paper=("${few[@]}" --moves 1)
 move=("${few[@]}" "${more[@]}" "${optics[@]}" --network move)
-looks=("${few[@]}" "${optics[@]}" --network looks --learning-rate 1e-3 --steps 1500 --frozen \
-    --average 0.995 --validate-every 300)
+looks=("${few[@]}" "${optics[@]}" --network looks --learning-rate 1e-3 --steps 6000 --frozen \
+    --average 0.995 --validate-every 1000)
 stacks=(--width 1 --batch 32 --target optics --shared-stem --validate-patches 512)
 
 train() { # name, flags
@@ -35,12 +34,10 @@ train() { # name, flags
 for name in "${@:-${all[@]}}"; do
     case $name in
         dioptre-single-dp)
-            train begun-dp --problem D1 "${move[@]}" --learning-rate 3e-3 --steps 10000 --quarters 0.6 --flips rows
-            train "$name" --problem D1 "${move[@]}" --learning-rate 1.5e-3 --steps 2500 --flips rows \
-                --start-from "$dir/begun-dp" ;;
+            train "$name" --problem D1 "${move[@]}" --learning-rate 3e-3 --steps 10500 --quarters 0.6 --flips rows ;;
         dioptre-single-green)
             train begun-green --problem I1 "${move[@]}" --learning-rate 3e-3 --steps 5000 --quarters 0.5 --flips both \
-                --start-from "$dir/begun-dp"
+                --start-from "$dir/dioptre-single-dp"
             train half-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 3500 --flips both \
                 --start-from "$dir/begun-green"
             train "$name" --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 4000 --quarters 0.25 --flips all \
@@ -51,13 +48,17 @@ for name in "${@:-${all[@]}}"; do
             train "$name" --problem D1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 6000 --quarters 0.55 \
                 --flips rows --shared-stem ;;
         l2a-single-green)
-            train "$name" --problem I1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 4000 --quarters 0.5 \
-                --flips all --shared-stem --start-from "$dir/l2a-single-dp" ;;
+            train begun-l2a-green --problem I1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 4000 \
+                --quarters 0.5 --flips all --shared-stem --start-from "$dir/l2a-single-dp"
+            train "$name" --problem I1 "${paper[@]}" "${more[@]}" --learning-rate 1.5e-3 --steps 2500 --quarters 0.2 \
+                --flips all --start-from "$dir/begun-l2a-green" ;;
         l2a-two-step-dp)
-            train "$name" --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 1600 --quarters 0.65 --flips rows \
-                --after "$dir/l2a-single-dp" --start-from "$dir/l2a-single-dp" ;;
+            train begun-two-step --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 1600 --quarters 0.65 \
+                --flips rows --after "$dir/l2a-single-dp" --start-from "$dir/l2a-single-dp"
+            train "$name" --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 3600 --quarters 0.4 --flips rows \
+                --after "$dir/l2a-single-dp" --start-from "$dir/begun-two-step" ;;
         l2a-two-step-green)
-            train "$name" --problem I1 "${paper[@]}" --learning-rate 1.5e-3 --steps 1600 --quarters 0.65 --flips all \
+            train "$name" --problem I1 "${paper[@]}" --learning-rate 1.5e-3 --steps 3600 --quarters 0.7 --flips all \
                 --after "$dir/l2a-single-green" --start-from "$dir/l2a-single-green" ;;
         l2a-stack-green)
             train "$name" --problem 'I*' "${stacks[@]}" --learning-rate 2e-3 --steps 4500 --quarters 0.75 --flips all ;;

@@ -20,8 +20,9 @@ from torch.autograd.function import FunctionCtx
 
 from dioptre.methods.base import Problem
 from dioptre.train import encode
-from dioptre.train.fit import Practice, Recipe, train
+from dioptre.train.fit import train
 from dioptre.train.network import NETWORKS, MoveNet
+from dioptre.train.recipe import Practice, Recipe
 
 STEPS = 1600
 RECIPE = Recipe(

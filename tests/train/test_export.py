@@ -13,8 +13,9 @@ from dioptre.methods.learned import METADATA, Learned
 from dioptre.stack import FocalStack
 from dioptre.train import export as exporting
 from dioptre.train.export import export, export_int8, torch_belief
-from dioptre.train.fit import Practice, Recipe, load_network, train
+from dioptre.train.fit import load_network, train
 from dioptre.train.network import answers
+from dioptre.train.recipe import Practice, Recipe
 
 QUICK = Practice(validate_every=30, validate_patches=16)
 RECIPES = {

@@ -11,11 +11,11 @@ import torch
 
 from dioptre.dataset.manifest import MANIFEST, WRITING
 from dioptre.dataset.store import PatchStore
-from dioptre.methods.base import Problem
 from dioptre.train import fit
-from dioptre.train.feed import Memory, Source
-from dioptre.train.fit import Moment, Practice, Recipe, learning_rate, load_network, read_run, train
-from dioptre.train.network import Listener, LooksNet
+from dioptre.train.feed import Source
+from dioptre.train.finished import follow
+from dioptre.train.fit import Moment, load_network, read_run, train
+from dioptre.train.recipe import Practice, Recipe
 
 TINY = Recipe(network="move", width=0.25, steps=6, batch=8, beta1=0.9, schedule="cosine", average=0.9)
 QUICK = Practice(validate_every=3, validate_patches=16)
@@ -27,18 +27,6 @@ class StopError(Exception):
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
     return torch.load(run / fit.BEST, weights_only=True)
-
-
-def test_the_defaults_are_the_papers_recipe() -> None:
-    paper = Recipe()
-    assert (paper.learning_rate, paper.beta1, paper.beta2) == (1e-3, 0.5, 0.999)
-    assert (paper.batch, paper.steps, paper.width, paper.network) == (128, 20_000, 4.0, "one-hot")
-    assert (paper.distance, paper.coefficient, paper.schedule, paper.average) == (
-        "squared",
-        1.0,
-        "constant",
-        0,
-    )
 
 
 def test_a_tiny_network_learns(store: PatchStore, tmp_path: Path) -> None:
@@ -93,14 +81,7 @@ def test_patience_ends_a_run(store: PatchStore, tmp_path: Path) -> None:
 def test_a_later_step_sees_what_the_one_before_chose(store: PatchStore, tmp_path: Path) -> None:
     first = replace(TINY, network="one-hot")
     train([store.path], tmp_path / "first", first, QUICK)
-    network = load_network(tmp_path / "first")
-    trails = fit.follow(Source((store,)), [network], 2)
-    assert trails.shape == (len(store), 7, 2)
-    assert (trails[:, :, 0] == np.arange(7)).all()
-    stack = store.stack([5], [4])
-    with torch.no_grad():
-        scores = network(torch.from_numpy(stack.pixels), torch.tensor([[4]]), torch.zeros(1, 2))
-    assert trails[5, 4, 1] == scores.argmax().item()
+    trails = follow(Source((store,)), [load_network(tmp_path / "first")], 2)
     train([store.path], tmp_path / "second", first, QUICK, after=[tmp_path / "first"])
     np.testing.assert_array_equal(np.load(tmp_path / "second" / fit.TRAILS), trails)
 
@@ -113,8 +94,6 @@ def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
         assert torch.equal(weights(tmp_path / "looks")[f"alone.{name}"], weights(tmp_path / "move")[name])
     with pytest.raises(ValueError, match="--start-from"):
         train([store.path], tmp_path / "x", recipe, QUICK)
-    with pytest.raises(ValueError, match="a network of one look to freeze"):
-        replace(TINY, frozen=True)
     with pytest.raises(ValueError, match="no weights"):
         train(
             [store.path],
@@ -123,19 +102,6 @@ def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
             QUICK,
             start_from=tmp_path / "move",
         )
-
-
-def test_what_a_look_says_alone_is_remembered(store: PatchStore) -> None:
-    source, network = Source((store,)), LooksNet(7, 2, 0.25).eval()
-    memory = Memory(fit.remember(source, network, np.array([3, 5]), 2), source.where)
-    said, where = memory.read(np.array([5]), np.array([[6, 2]]), 2)
-    stack = store.stack([5], [6, 2])
-    given = torch.from_numpy(stack.pixels), torch.tensor([[6, 2]]), torch.from_numpy(where)
-    np.testing.assert_allclose(said, network.listen(*given).detach().numpy(), atol=1e-2)
-    np.testing.assert_allclose(where, stack.where, atol=1e-6)
-    answers = [Listener(network)(torch.from_numpy(said), *given[1:]), network(*given)]
-    torch.testing.assert_close(*answers, atol=1e-2, rtol=0)
-    assert (memory.said[4] == 0).all()
 
 
 def test_a_network_of_looks_practises_its_own_searches(store: PatchStore, tmp_path: Path) -> None:
@@ -166,31 +132,14 @@ def test_a_second_answer_is_learned_and_forgotten(store: PatchStore, tmp_path: P
     assert weights(tmp_path / "pupil").keys() == weights(tmp_path / "plain").keys()
     name = "blocks.0.layers.0.weight"
     assert not torch.equal(weights(tmp_path / "pupil")[name], weights(tmp_path / "plain")[name])
-    with pytest.raises(ValueError, match="few looks"):
-        replace(pupil, problem=Problem.STACK_DUAL_PIXEL)
-
-
-def test_the_rate_rises_and_falls() -> None:
-    recipe = replace(TINY, steps=1000, learning_rate=1.0)
-    rates = [learning_rate(recipe, step) for step in range(1000)]
-    assert rates[0] < 0.1
-    assert max(rates) == pytest.approx(1.0)
-    assert rates[-1] < 1e-4
-    assert learning_rate(Recipe(), 19_999) == 1e-3
-
-
-def test_impossible_recipes_are_refused() -> None:
-    with pytest.raises(ValueError, match="one look"):
-        Recipe(network="move", problem=Problem.STACK_GREEN)
-    with pytest.raises(ValueError, match="positive"):
-        Recipe(steps=0)
 
 
 TWO = """
 import sys, torch
 from pathlib import Path
 from dioptre.train import network
-from dioptre.train.fit import Practice, Recipe, train
+from dioptre.train.fit import train
+from dioptre.train.recipe import Practice, Recipe
 torch.set_num_threads(1)
 network.DROPOUT = 0.0
 # Adam makes any tiny gradient a step of the same size; plain descent shows the gradient itself.

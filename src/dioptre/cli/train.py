@@ -130,7 +130,8 @@ def run_train(config: Train) -> int:
     """Trains a network."""
     need_torch()
     from dioptre.methods.base import Problem  # noqa: PLC0415
-    from dioptre.train.fit import Practice, Recipe, train  # noqa: PLC0415
+    from dioptre.train.fit import train  # noqa: PLC0415
+    from dioptre.train.recipe import Practice, Recipe  # noqa: PLC0415
 
     given = vars(config)
     recipe = Recipe(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,12 +29,12 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from dioptre import __version__
 from dioptre.dataset.manifest import begin_folder, read_manifest, write_file, write_manifest
 from dioptre.dataset.store import open_patches
-from dioptre.methods.base import Problem, expected_error, next_look
+from dioptre.methods.base import Problem
 from dioptre.train import feed, loss
 from dioptre.train.feed import Batch, Feed, Looks, Memory, Searches, Source
+from dioptre.train.finished import Done, follow, remember, unwatched
 from dioptre.train.network import (
     NETWORKS,
-    Alone,
     Listener,
     LooksNet,
     OneHotNet,
@@ -46,7 +46,7 @@ from dioptre.train.network import (
     share_stem,
     shared_batch_norms,
 )
-from dioptre.train.quick import Asked, quicken
+from dioptre.train.recipe import Practice, Recipe, learning_rate
 
 CHECKPOINT, BEST, TRAILS, SAID = "checkpoint.pt", "best.pt", "trails.npy", "said.npy"
 KIND, WHAT = "training", "a training's folder"
@@ -64,101 +64,6 @@ LOOK_COUNTS = (
 SEARCH_STEPS = 2  # after the first look, in the searches that it practises
 VALIDATION_SEED = 77
 VALIDATION_BATCH = 64
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What decides a trained network, beside the data. The defaults are the paper's.
-
-    Attributes:
-        problem: The paper's problem: I* and D* see whole stacks, I1 and D1 one look; I green, D two views.
-        network: "one-hot", the paper's; "move", one look as planes; "looks", any number of looks.
-        width: Multiplier of the channels.
-        steps: How many batches.
-        batch: Patches in a batch.
-        learning_rate: Of Adam, at its highest.
-        beta1: Of Adam.
-        beta2: Of Adam.
-        schedule: "constant", or "cosine" for a short rise and a long fall to nothing.
-        decay: Weight decay (AdamW's, if not 0).
-        average: Decay of a running average of the weights, which is then the result; 0 for none.
-        distance: Of the soft labels: "squared" or "absolute".
-        coefficient: Of the soft labels: larger is sharper.
-        target: "label", or "optics" for where the simulated lens really was sharp, which only a simulated
-            store knows: the lens's unknown error is then a spread of the answer and not a noise of the label.
-        flips: Patches turned upside down ("rows"), also mirrored ("both"), and of green also laid on their
-            side ("all"): a camera may be held upright.
-        quarters: Part of the steps, the first ones, that see a quarter of each patch: they take a third of
-            the time, and most of what there is to learn can be learned from them.
-        moves: Weight of a second answer of a one-hot network, which it forgets after training: how far to
-            move. 0 for none.
-        shared_stem: Whether all positions of a one-hot network begin with the same stem; of one for whole
-            stacks, whether it begins as a measure of contrast.
-        frozen: Whether what a look says alone stays what the network that it starts from says. That is then
-            kept for every look, and putting looks together is learned quickly.
-        seed: Of everything random.
-    """
-
-    problem: Problem = Problem.SINGLE_DUAL_PIXEL
-    network: Literal["one-hot", "move", "looks"] = "one-hot"
-    width: float = 4.0
-    steps: int = 20_000
-    batch: int = 128
-    learning_rate: float = 1e-3
-    beta1: float = 0.5
-    beta2: float = 0.999
-    schedule: Literal["constant", "cosine"] = "constant"
-    decay: float = 0.0
-    average: float = 0.0
-    distance: loss.Distance = "squared"
-    coefficient: float = 1.0
-    target: Literal["label", "optics"] = "label"
-    flips: feed.Flips = "none"
-    quarters: float = 0.0
-    moves: float = 0.0
-    shared_stem: bool = False
-    frozen: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.network == "move" and self.problem.whole:
-            raise ValueError("a move network sees one look: --problem I1 or D1, not a whole stack")
-        if self.moves and (self.network != "one-hot" or self.problem.whole):
-            raise ValueError("only a one-hot network of few looks can learn moves beside its answer")
-        if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
-            raise ValueError("steps, batch, width and learning rate are positive")
-        if self.frozen and (self.network != "looks" or self.flips != "none" or self.quarters):
-            raise ValueError(
-                "only a network of looks has a network of one look to freeze; it sees patches as they are"
-            )
-        if self.flips == "all" and self.views == 2:
-            raise ValueError("two views differ along the columns and cannot lie on their side: --flips both")
-        if not 0 <= self.quarters <= 1:
-            raise ValueError("quarters is a part of the steps, from 0 to 1")
-
-    @property
-    def views(self) -> int:
-        """1 green, 2 left and right."""
-        return self.problem.views
-
-
-@dataclass(frozen=True)
-class Practice:
-    """How a training is run; none of it decides what is learned, except when it ends early.
-
-    Attributes:
-        device: "cpu", "cuda" or "mps".
-        precision: "float32", or "bfloat16" for mixed precision.
-        validate_every: Steps between validations.
-        validate_patches: How many patches each looks at.
-        patience: Validations without a lower loss after which the training ends; 0 for never.
-    """
-
-    device: str = "cpu"
-    precision: Literal["float32", "bfloat16"] = "float32"
-    validate_every: int = 500
-    validate_patches: int = 1024
-    patience: int = 0
 
 
 @dataclass(frozen=True)
@@ -181,11 +86,6 @@ class Moment:
 
 
 Watch = Callable[[Moment], None]
-Done = Callable[[int, int], None]  # how many patches an earlier network has seen, and of how many
-
-
-def _unwatched(_seen: int, _all: int) -> None:
-    """Tells nobody."""
 
 
 def train(
@@ -196,7 +96,7 @@ def train(
     start_from: Path | None = None,
     after: Sequence[Path] = (),
     watch: Watch | None = None,
-    done: Done = _unwatched,
+    done: Done = unwatched,
 ) -> Validation:
     """Trains a network into a folder and returns its last validation.
 
@@ -381,75 +281,6 @@ def _kept(path: Path, make: Callable[[], Shaped[np.ndarray, "..."]], place: Plac
     if place.world > 1:
         distributed.barrier()
     return np.load(path)
-
-
-@torch.no_grad()
-def remember(
-    source: Source,
-    network: LooksNet,
-    rows: Int[np.ndarray, " some"],
-    views: int,
-    done: Done = _unwatched,
-) -> Shaped[np.ndarray, "all position said"]:
-    """Returns what every look at some patches of a source says alone; 0 for the others."""
-    asked: Asked | None = None
-    positions = source.positions
-    said = np.zeros((len(source), positions, network.alone.encoder.features + positions), np.float16)
-    everything = np.arange(positions)[None]
-    for at, row in enumerate(rows):
-        pixels, where = source.read(row[None], everything, views)
-        given = _tensors_for(network, pixels, everything, where)
-        asked = asked or quicken(Alone(network), *given)
-        said[row] = asked(*given)[0].cpu().numpy()
-        done(at + 1, len(rows))
-    return said
-
-
-def _tensors_for(network: nn.Module, *arrays: Shaped[np.ndarray, "..."]) -> tuple[Tensor, ...]:
-    """Returns arrays as tensors where a network is."""
-    device = next(network.parameters()).device
-    return tuple(torch.from_numpy(one).to(device) for one in arrays)
-
-
-@torch.no_grad()
-def follow(
-    source: Source | Memory,
-    networks: Sequence[nn.Module],
-    views: int,
-    done: Done = _unwatched,
-    batch: int = 16,
-) -> Int[np.ndarray, "all start step"]:
-    """Returns where networks look, one after the other, from every start of every patch.
-
-    Each network sees all looks so far and says where to look next.
-    """
-    positions = source.positions
-    patches = len(source)
-    trails = np.empty((patches, positions, len(networks) + 1), np.int16)
-    trails[:, :, 0] = np.arange(positions)
-    everything = np.arange(positions)
-    asked: dict[int, Asked] = {}
-    for begin in range(0, patches, batch):
-        rows = np.arange(begin, min(begin + batch, patches))
-        pixels, where = source.read(rows, np.tile(everything, (len(rows), 1)), views)
-        for step, network in enumerate(networks):
-            for at, row in enumerate(rows):
-                seen = trails[row, :, : step + 1].astype(np.int64)
-                given = _tensors_for(network, pixels[at][seen], seen, np.tile(where[at], (positions, 1)))
-                if step not in asked:
-                    asked[step] = network if isinstance(network, Listener) else quicken(network, *given)
-                trails[row, :, step + 1] = _choice(network, asked[step](*given), seen)
-        done(int(rows[-1]) + 1, patches)
-    return trails
-
-
-def _choice(
-    network: nn.Module, scores: Float[Tensor, "batch n"], seen: Int[np.ndarray, "batch look"]
-) -> Int[np.ndarray, " batch"]:
-    """Returns where to look next: where a network answers, or as one for any number of looks searches."""
-    if not isinstance(network, Listener | LooksNet):
-        return answers(network, scores).cpu().numpy()
-    return next_look(-expected_error(torch.log_softmax(scores, dim=1).cpu().numpy()), seen)
 
 
 # The loop
@@ -663,14 +494,3 @@ def _rows(split: Any, name: str) -> Int[np.ndarray, " n"]:
             "to validate on"
         )
     return rows
-
-
-def learning_rate(recipe: Recipe, step: int) -> float:
-    """Returns Adam's learning rate at a step."""
-    if recipe.schedule == "constant":
-        return recipe.learning_rate
-    warm = max(1, recipe.steps // 50)
-    if step < warm:
-        return recipe.learning_rate * (step + 1) / warm
-    along = (step - warm) / max(1, recipe.steps - warm)
-    return recipe.learning_rate * 0.5 * (1 + float(np.cos(np.pi * along)))
