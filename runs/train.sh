@@ -48,10 +48,8 @@ for name in "${@:-${all[@]}}"; do
             train "$name" --problem D1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 6000 --quarters 0.55 \
                 --flips rows --shared-stem ;;
         l2a-single-green)
-            train begun-l2a-green --problem I1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 4000 \
-                --quarters 0.5 --flips all --shared-stem --start-from "$dir/l2a-single-dp"
-            train "$name" --problem I1 "${paper[@]}" "${more[@]}" --learning-rate 1.5e-3 --steps 2500 --quarters 0.2 \
-                --flips all --start-from "$dir/begun-l2a-green" ;;
+            train "$name" --problem I1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 4000 --quarters 0.5 \
+                --flips all --shared-stem --start-from "$dir/l2a-single-dp" ;;
         l2a-two-step-dp)
             train begun-two-step --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 1600 --quarters 0.65 \
                 --flips rows --after "$dir/l2a-single-dp" --start-from "$dir/l2a-single-dp"
