@@ -116,6 +116,7 @@ _ROWS: Final = (
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),
     _learned("l2a-single-green", "Our Model", Problem.SINGLE_GREEN, 1),
+    _learned("l2a-two-step-green", "Our Model, second step", Problem.SINGLE_GREEN, 2, "l2a-single-green"),
     _learned("dioptre-single-green", "Move from one look", Problem.SINGLE_GREEN, 1),
     _learned("dioptre-any-green", "Any number of looks", Problem.SINGLE_GREEN, ANY),
 )
