@@ -9,12 +9,14 @@ all=(dioptre-single-dp dioptre-single-green dioptre-any-dp dioptre-any-green l2a
 
 simulate() { # name, flags
     local name=$1; shift
-    [ -f "$dir/$name/manifest.json" ] || dioptre simulate "$dir/$name" --textures skimage "$@"
+    [ -f "$dir/$name/manifest.json" ] || dioptre simulate "$dir/$name" "$@"
 }
 
-simulate patches --patches 10000 --seed 100
-simulate more --patches 14000 --seed 101 --split train
-simulate dark --patches 6000 --seed 104 --split train --light dark
+simulate patches --patches 10000 --seed 100 --textures skimage
+simulate more --patches 14000 --seed 101 --split train --textures skimage
+simulate dark --patches 6000 --seed 104 --split train --light dark --textures skimage
+[ -d "$dir/painted" ] || python "$(dirname "$0")/paint.py" "$dir/painted"
+simulate plain --patches 7000 --seed 105 --split train --textures "$dir/painted"
 
 common=(--beta1 0.9 --schedule cosine --average 0.998) # of a flag that comes twice, the last one counts
 more=(--also "$dir/more" --also "$dir/dark")
@@ -40,8 +42,10 @@ for name in "${@:-${all[@]}}"; do
                 --start-from "$dir/dioptre-single-dp"
             train half-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 3500 --flips both \
                 --start-from "$dir/begun-green"
-            train "$name" --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 4000 --quarters 0.25 --flips all \
-                --start-from "$dir/half-green" ;;
+            train turned-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 4000 --quarters 0.25 --flips all \
+                --start-from "$dir/half-green"
+            train "$name" --problem I1 "${move[@]}" --also "$dir/plain" --learning-rate 2e-3 --steps 2500 \
+                --quarters 0.4 --flips all --start-from "$dir/turned-green" ;;
         dioptre-any-dp) train "$name" --problem D1 "${looks[@]}" --start-from "$dir/dioptre-single-dp" ;;
         dioptre-any-green) train "$name" --problem I1 "${looks[@]}" --start-from "$dir/dioptre-single-green" ;;
         l2a-single-dp)
