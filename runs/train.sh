@@ -15,7 +15,7 @@ simulate() { # name, flags
 simulate patches --patches 10000 --seed 100 --textures skimage
 simulate more --patches 14000 --seed 101 --split train --textures skimage
 simulate dark --patches 6000 --seed 104 --split train --light dark --textures skimage
-[ -d "$dir/painted" ] || python "$(dirname "$0")/paint.py" "$dir/painted"
+[ -f "$dir/painted/panel059.png" ] || python "$(dirname "$0")/paint.py" "$dir/painted"
 simulate plain --patches 7000 --seed 105 --split train --textures "$dir/painted"
 
 common=(--beta1 0.9 --schedule cosine --average 0.998) # of a flag that comes twice, the last one counts
@@ -36,10 +36,12 @@ train() { # name, flags
 for name in "${@:-${all[@]}}"; do
     case $name in
         dioptre-single-dp)
-            train "$name" --problem D1 "${move[@]}" --learning-rate 3e-3 --steps 10500 --quarters 0.6 --flips rows ;;
+            train begun-dp --problem D1 "${move[@]}" --learning-rate 3e-3 --steps 10000 --quarters 0.6 --flips rows
+            train "$name" --problem D1 "${move[@]}" --learning-rate 1.5e-3 --steps 2500 --flips rows \
+                --start-from "$dir/begun-dp" ;;
         dioptre-single-green)
             train begun-green --problem I1 "${move[@]}" --learning-rate 3e-3 --steps 5000 --quarters 0.5 --flips both \
-                --start-from "$dir/dioptre-single-dp"
+                --start-from "$dir/begun-dp"
             train half-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 3500 --flips both \
                 --start-from "$dir/begun-green"
             train turned-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 4000 --quarters 0.25 --flips all \
@@ -57,7 +59,7 @@ for name in "${@:-${all[@]}}"; do
         l2a-two-step-dp)
             train begun-two-step --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 1600 --quarters 0.65 \
                 --flips rows --after "$dir/l2a-single-dp" --start-from "$dir/l2a-single-dp"
-            train "$name" --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 3600 --quarters 0.4 --flips rows \
+            train "$name" --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 2400 --quarters 0.4 --flips rows \
                 --after "$dir/l2a-single-dp" --start-from "$dir/begun-two-step" ;;
         l2a-two-step-green)
             train "$name" --problem I1 "${paper[@]}" --learning-rate 1.5e-3 --steps 3600 --quarters 0.7 --flips all \

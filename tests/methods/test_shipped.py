@@ -84,6 +84,11 @@ def test_one_green_look_does_not_tell_the_side_and_two_views_do(key: str, planes
                 assert min(here, there) > 0.1
 
 
+def test_a_second_green_look_tells_the_side(planes: FocalStack) -> None:
+    two = error(planes, "l2a-two-step-green")
+    assert two < 0.7 * error(planes, METHODS["l2a-two-step-green"].after)
+
+
 @pytest.mark.parametrize("key", [key for key in LEARNED if METHODS[key].looks == ANY])
 def test_all_looks_together_tell_more_than_one(key: str, planes: FocalStack) -> None:
     together = np.abs(best_index(METHODS[key].build().scores(planes)) - np.array(TRUTHS)).mean()
