@@ -77,6 +77,8 @@ def paint(rng: np.random.Generator) -> Picture:
 
 def main() -> None:
     """Paints the pictures, the same ones every time."""
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for at in range(int(sys.argv[2]) if len(sys.argv) > 2 else COUNT):

@@ -145,6 +145,8 @@ IDEAS = {
 
 def main() -> None:
     """Trains the ideas that are named, or all."""
+    if len(sys.argv) < 3 or not set(sys.argv[3:]) <= set(IDEAS):
+        sys.exit(f"{__doc__}\nideas: {', '.join(IDEAS)}")
     data, out, *names = sys.argv[1:]
     for name in names or IDEAS:
         idea = IDEAS[name]
