@@ -13,18 +13,13 @@ import cv2
 import numpy as np
 from jaxtyping import Float
 
-from dioptre.simulate.texture import GAMMA, dead_leaves, glyphs
+from dioptre.simulate.texture import GAMMA, dead_leaves, glyphs, log_uniform
 
 SIZE = 1400
 SEED = 7
 COUNT = 60
 
 Picture = Float[np.ndarray, "n n"]
-
-
-def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
-    """Returns a number whose logarithm is drawn evenly."""
-    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def surface(rng: np.random.Generator, grey: float) -> Picture:
@@ -34,10 +29,10 @@ def surface(rng: np.random.Generator, grey: float) -> Picture:
     if kind < 0.45:
         return grey * (1 + grain * rng.standard_normal((SIZE, SIZE)))
     if kind < 0.65:
-        smallest, largest = rng.uniform(2, 6), log_uniform(rng, 20, 300)
+        smallest, largest = rng.uniform(2, 6), log_uniform(rng, 20.0, 300.0)
         leaves = dead_leaves(SIZE, SIZE, rng, smallest, largest, grain)
         return grey * (1 + log_uniform(rng, 0.1, 0.8) * (leaves - 0.5))
-    page = glyphs(SIZE, rng, log_uniform(rng, 30, 200), grain)
+    page = glyphs(SIZE, rng, log_uniform(rng, 30.0, 200.0), grain)
     page = np.rot90(page) if rng.random() < 0.5 else page
     ink = log_uniform(rng, 0.03, 0.9)
     inked = (page - page.min()) / (page.max() - page.min())

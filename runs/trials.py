@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx
 
+from dioptre.cli.train import calm_the_allocator
 from dioptre.methods.base import Problem
 from dioptre.train import encode
 from dioptre.train.fit import train
@@ -103,16 +104,9 @@ def without_planes(*hidden: int) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def views_as_they_are() -> Iterator[None]:
+def views_as_they_are() -> AbstractContextManager[Any]:
     """Shows left and right instead of green and their difference."""
-
-    def folding(views: int, fold: int) -> Tensor:
-        each = torch.eye(fold * fold).view(fold * fold, fold, fold)
-        return torch.einsum("pv,krc->pkvrc", torch.eye(views), each).flatten(0, 1).contiguous()
-
-    with patch.object(encode, "folding", folding):
-        yield
+    return patch.object(encode, "mixing", torch.eye)
 
 
 def learning_as(network: type[nn.Module]) -> AbstractContextManager[Any]:
@@ -147,6 +141,7 @@ def main() -> None:
     """Trains the ideas that are named, or all."""
     if len(sys.argv) < 3 or not set(sys.argv[3:]) <= set(IDEAS):
         sys.exit(f"{__doc__}\nideas: {', '.join(IDEAS)}")
+    calm_the_allocator()
     data, out, *names = sys.argv[1:]
     for name in names or IDEAS:
         idea = IDEAS[name]

@@ -1,6 +1,7 @@
 """From a store to a network, predictions and tables, by the command line."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ from tests.train.conftest import write_store
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT
+from dioptre.cli.train import Train
 from dioptre.dataset.store import PatchStore
 from dioptre.methods.learned import Learned
+from dioptre.train.recipe import Practice, Recipe
 
 TINY = ["--network", "move", "--width", "0.25", "--steps", "4", "--batch", "8"]
 QUICK = ["--validate-every", "2", "--validate-patches", "16"]
@@ -18,6 +21,12 @@ QUICK = ["--validate-every", "2", "--validate-patches", "16"]
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> PatchStore:
     return write_store(tmp_path_factory.mktemp("cli") / "store", 24, seed=2)
+
+
+def test_the_flags_begin_as_the_recipe_does() -> None:
+    flags = {one.name: one.default for one in fields(Train)}
+    for one in (*fields(Recipe), *fields(Practice)):
+        assert flags[one.name] == one.default, one.name
 
 
 def test_train_and_export(store: PatchStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from dioptre.simulate.relief import Relief, relief_scene
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import Noise, read_native
-from dioptre.simulate.texture import dead_leaves, glyphs, photograph
+from dioptre.simulate.texture import dead_leaves, glyphs, log_uniform, photograph
 
 KINDS = {
     "plane": 0.36,
@@ -116,9 +116,9 @@ def _draw_texture(
     if photographs and kind < 0.6:
         return photograph(photographs[int(rng.integers(len(photographs)))], size, rng)
     if kind > 0.85:
-        return glyphs(size, rng, float(np.exp(rng.uniform(np.log(16), np.log(90)))))
-    largest = float(np.exp(rng.uniform(np.log(20), np.log(500))))
-    grain = float(np.exp(rng.uniform(np.log(0.01), np.log(0.25))))
+        return glyphs(size, rng, log_uniform(rng, 16.0, 90.0))
+    largest = log_uniform(rng, 20.0, 500.0)
+    grain = log_uniform(rng, 0.01, 0.25)
     return dead_leaves(size, size, rng, float(rng.uniform(1.5, 5.0)), largest, grain)
 
 
@@ -261,7 +261,7 @@ def _add_highlights(
     points = np.zeros_like(picture)
     for _ in range(int(rng.integers(3, 40))):
         y, x = rng.integers(2, len(picture) - 2, 2)
-        points[y : y + 2, x : x + 2] = np.exp(rng.uniform(np.log(20), np.log(500)))
+        points[y : y + 2, x : x + 2] = log_uniform(rng, 20.0, 500.0)
     return picture + soften(points)
 
 

@@ -21,6 +21,11 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?&
 GAMMA = 2.2  # of photographs
 
 
+def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    """Returns a number whose logarithm is drawn evenly."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
 def dead_leaves(
     rows: int,
     cols: int,

@@ -5,6 +5,8 @@
     loss     ordinal soft labels
     feed     batches out of a patch store, read while the last one is being learned
     quick    networks that no longer learn, run by ONNX Runtime
+    finished what finished networks say and where they look, for others to learn from
+    recipe   what to train, and how to run it
     fit      the training loop: checkpoints, validation, several processes
     export   a trained network as one ONNX file that explains itself
 

@@ -67,15 +67,19 @@ def first_of_each(indices: Int[Tensor, "batch slice"]) -> Float[Tensor, "batch s
     return (~torch.tril(same, diagonal=-1).any(dim=2)).float()
 
 
+def mixing(views: int) -> Float[Tensor, "plane view"]:
+    """Returns what planes are made of: green and, of two views, their difference, amplified."""
+    return torch.tensor([[1.0]] if views == 1 else [[0.5, 0.5], [DIFFERENCE_GAIN, -DIFFERENCE_GAIN]])
+
+
 def folding(views: int, fold: int) -> Float[Tensor, "plane view fold fold"]:
-    """Returns filters that make views into planes: green and, of two views, their difference, amplified.
+    """Returns filters that make views into planes, as `mixing` says.
 
     Each plane is folded: the pixels of a square become channels, row by row. As a convolution, that is quick
     everywhere.
     """
-    mixed = torch.tensor([[1.0]] if views == 1 else [[0.5, 0.5], [DIFFERENCE_GAIN, -DIFFERENCE_GAIN]])
     each = torch.eye(fold * fold).view(fold * fold, fold, fold)
-    return torch.einsum("pv,krc->pkvrc", mixed, each).flatten(0, 1).contiguous()
+    return torch.einsum("pv,krc->pkvrc", mixing(views), each).flatten(0, 1).contiguous()
 
 
 def constant_planes(
