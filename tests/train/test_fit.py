@@ -11,11 +11,12 @@ import torch
 
 from dioptre.dataset.manifest import MANIFEST, WRITING
 from dioptre.dataset.store import PatchStore
+from dioptre.methods.base import Problem
 from dioptre.train import fit
 from dioptre.train.feed import Source
 from dioptre.train.finished import follow
 from dioptre.train.fit import Moment, load_network, read_run, train
-from dioptre.train.recipe import Practice, Recipe
+from dioptre.train.recipe import Earlier, Practice, Recipe
 
 TINY = Recipe(network="move", width=0.25, steps=6, batch=8, beta1=0.9, schedule="cosine", average=0.9)
 QUICK = Practice(validate_every=3, validate_patches=16)
@@ -82,14 +83,14 @@ def test_a_later_step_sees_what_the_one_before_chose(store: PatchStore, tmp_path
     first = replace(TINY, network="one-hot")
     train([store.path], tmp_path / "first", first, QUICK)
     trails = follow(Source((store,)), [load_network(tmp_path / "first")], 2)
-    train([store.path], tmp_path / "second", first, QUICK, after=[tmp_path / "first"])
+    train([store.path], tmp_path / "second", first, QUICK, Earlier(after=(tmp_path / "first",)))
     np.testing.assert_array_equal(np.load(tmp_path / "second" / fit.TRAILS), trails)
 
 
 def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
     train([store.path], tmp_path / "move", TINY, QUICK)
     recipe = replace(TINY, network="looks", frozen=True)
-    train([store.path], tmp_path / "looks", recipe, QUICK, start_from=tmp_path / "move")
+    train([store.path], tmp_path / "looks", recipe, QUICK, Earlier(tmp_path / "move"))
     for name in ("encoder.stem.0.weight", "encoder.stem.1.running_mean"):
         assert torch.equal(weights(tmp_path / "looks")[f"alone.{name}"], weights(tmp_path / "move")[name])
     with pytest.raises(ValueError, match="--start-from"):
@@ -100,22 +101,47 @@ def test_weights_can_be_taken_over(store: PatchStore, tmp_path: Path) -> None:
             tmp_path / "x",
             replace(TINY, network="one-hot", width=0.5),
             QUICK,
-            start_from=tmp_path / "move",
+            Earlier(tmp_path / "move"),
         )
 
 
 def test_a_network_of_looks_practises_its_own_searches(store: PatchStore, tmp_path: Path) -> None:
     train([store.path], tmp_path / "move", TINY, QUICK)
     recipe = replace(TINY, network="looks", frozen=True)
-    whole = train([store.path], tmp_path / "whole", recipe, QUICK, start_from=tmp_path / "move")
+    whole = train([store.path], tmp_path / "whole", recipe, QUICK, Earlier(tmp_path / "move"))
 
     def stop(moment: Moment) -> None:
         if moment.step == 4:
             raise StopError
 
     with pytest.raises(StopError):
-        train([store.path], tmp_path / "parts", recipe, QUICK, start_from=tmp_path / "move", watch=stop)
-    assert train([store.path], tmp_path / "parts", recipe, QUICK, start_from=tmp_path / "move") == whole
+        train([store.path], tmp_path / "parts", recipe, QUICK, Earlier(tmp_path / "move"), watch=stop)
+    assert train([store.path], tmp_path / "parts", recipe, QUICK, Earlier(tmp_path / "move")) == whole
+
+
+def test_a_pupil_comes_to_believe_what_its_teacher_does(store: PatchStore, tmp_path: Path) -> None:
+    train([store.path], tmp_path / "teacher", TINY, QUICK)
+    network = load_network(tmp_path / "teacher")
+    with torch.no_grad():  # this teacher always says: stay
+        head = network.get_submodule("head.1")
+        for one in (head.weight, head.bias):
+            one.zero_()
+        head.bias[6] = 9.0
+    torch.save(network.state_dict(), tmp_path / "teacher" / fit.BEST)
+    taught = replace(TINY, taught=1.0, steps=24, learning_rate=1e-2)
+    train([store.path], tmp_path / "pupil", taught, QUICK, Earlier(teacher=tmp_path / "teacher"))
+    stack = store.stack([3], [4])
+    given = torch.from_numpy(stack.pixels), torch.tensor([[4]]), torch.zeros(1, 2)
+    assert load_network(tmp_path / "pupil")(*given).argmax().item() == 4
+    assert read_run(tmp_path / "pupil")["teacher"]["network"] == "move"
+    with pytest.raises(ValueError, match="cannot teach I1"):
+        train(
+            [store.path],
+            tmp_path / "x",
+            replace(taught, problem=Problem.SINGLE_GREEN),
+            QUICK,
+            Earlier(teacher=tmp_path / "teacher"),
+        )
 
 
 def test_only_a_simulated_store_knows_its_lens(store: PatchStore) -> None:
@@ -139,7 +165,7 @@ import sys, torch
 from pathlib import Path
 from dioptre.train import network
 from dioptre.train.fit import train
-from dioptre.train.recipe import Practice, Recipe
+from dioptre.train.recipe import Earlier, Practice, Recipe
 torch.set_num_threads(1)
 network.DROPOUT = 0.0
 # Adam makes any tiny gradient a step of the same size; plain descent shows the gradient itself.

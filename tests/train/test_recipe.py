@@ -1,9 +1,10 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dioptre.methods.base import Problem
-from dioptre.train.recipe import Recipe, learning_rate
+from dioptre.train.recipe import Earlier, Recipe, learning_rate
 
 
 def test_the_defaults_are_the_papers_recipe() -> None:
@@ -38,8 +39,25 @@ def test_the_rate_rises_and_falls() -> None:
         ({"frozen": True, "network": "looks", "flips": "rows"}, "patches as they are"),
         ({"flips": "all"}, "on their side"),
         ({"quarters": 1.5}, "from 0 to 1"),
+        ({"taught": -0.5}, "from 0 to 1"),
     ],
 )
 def test_impossible_recipes_are_refused(recipe: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         Recipe(**recipe)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "earlier", "reason"),
+    [
+        (Recipe(network="looks", frozen=True), Earlier(), "--start-from"),
+        (Recipe(network="looks", frozen=True, taught=1.0), Earlier(Path("a"), (), Path("b")), "a frozen"),
+        (Recipe(taught=0.5), Earlier(), "--teacher and --taught"),
+        (Recipe(), Earlier(teacher=Path("a")), "--teacher and --taught"),
+    ],
+)
+def test_a_recipe_needs_the_runs_it_builds_on(recipe: Recipe, earlier: Earlier, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        earlier.check(recipe)
+    Earlier(Path("a")).check(Recipe(network="looks", frozen=True))
+    Earlier(teacher=Path("a")).check(Recipe(taught=0.5))

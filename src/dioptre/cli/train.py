@@ -92,6 +92,9 @@ class Train:
     shared_stem: bool = False
     """Let all positions begin with the same stem; of whole stacks, begin as a measure of contrast."""
 
+    taught: float = 0.0
+    """Part of what is learned that a teacher believes, 0 to 1; the rest is the label."""
+
     frozen: bool = False
     """Keep what a look says alone in the network that is started from; the rest then learns quickly."""
 
@@ -103,6 +106,9 @@ class Train:
 
     after: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
     """For a later step: the finished run of each step before it, the first one first."""
+
+    teacher: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
+    """A finished run of the same problem, whose beliefs are learned too: --taught says how much."""
 
     device: Annotated[str, tyro.conf.arg(metavar="DEVICE")] = "cpu"
     """cpu, cuda or mps."""
@@ -131,7 +137,7 @@ def run_train(config: Train) -> int:
     need_torch()
     from dioptre.methods.base import Problem  # noqa: PLC0415
     from dioptre.train.fit import train  # noqa: PLC0415
-    from dioptre.train.recipe import Practice, Recipe  # noqa: PLC0415
+    from dioptre.train.recipe import Earlier, Practice, Recipe  # noqa: PLC0415
 
     given = vars(config)
     recipe = Recipe(
@@ -151,7 +157,8 @@ def run_train(config: Train) -> int:
                 sys.stdout.flush()
 
         data = (config.data, *config.also)
-        best = train(data, config.out, recipe, practice, config.start_from, config.after, watch, moved)
+        earlier = Earlier(config.start_from, config.after, config.teacher)
+        best = train(data, config.out, recipe, practice, earlier, watch, moved)
     sys.stdout.write(f"best at step {best.step}: mean error {best.mae:.3f} indices; wrote {config.out}\n")
     return 0
 

@@ -1,4 +1,4 @@
-"""Finished networks at work, for others to learn from: what each look says, and where they look next."""
+"""Finished networks at work, for others to learn from: what looks say, and where to look next."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from dioptre.methods.base import expected_error, next_look
-from dioptre.train.feed import Memory, Source
+from dioptre.train.feed import Batch, Memory, Source
 from dioptre.train.network import Alone, Listener, LooksNet, answers
 from dioptre.train.quick import Asked, quicken
 
@@ -17,6 +17,23 @@ Done = Callable[[int, int], None]  # how many patches an earlier network has see
 
 def unwatched(_seen: int, _all: int) -> None:
     """Tells nobody."""
+
+
+class Teacher:
+    """A finished network that says what it believes of the looks another one learns from."""
+
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network
+        self.asked: dict[torch.Size, Asked] = {}  # by the shape of a look: quarters come first
+
+    @torch.no_grad()
+    def belief(self, batch: Batch) -> Float[Tensor, "batch n"]:
+        """Returns the probability of each position."""
+        given = (batch.pixels, batch.indices, batch.where)
+        shape = batch.pixels.shape[1:]
+        if shape not in self.asked:
+            self.asked[shape] = quicken(self.network, *given)
+        return torch.softmax(self.asked[shape](*given), dim=1)
 
 
 @torch.no_grad()

@@ -32,7 +32,7 @@ from dioptre.dataset.store import open_patches
 from dioptre.methods.base import Problem
 from dioptre.train import feed, loss
 from dioptre.train.feed import Batch, Feed, Looks, Memory, Searches, Source
-from dioptre.train.finished import Done, follow, remember, unwatched
+from dioptre.train.finished import Done, Teacher, follow, remember, unwatched
 from dioptre.train.network import (
     NETWORKS,
     Listener,
@@ -46,7 +46,7 @@ from dioptre.train.network import (
     share_stem,
     shared_batch_norms,
 )
-from dioptre.train.recipe import Practice, Recipe, learning_rate
+from dioptre.train.recipe import Earlier, Practice, Recipe, learning_rate
 
 CHECKPOINT, BEST, TRAILS, SAID = "checkpoint.pt", "best.pt", "trails.npy", "said.npy"
 KIND, WHAT = "training", "a training's folder"
@@ -62,6 +62,7 @@ LOOK_COUNTS = (
     (49, 0.15),
 )
 SEARCH_STEPS = 2  # after the first look, in the searches that it practises
+ALONE = Earlier()
 VALIDATION_SEED = 77
 VALIDATION_BATCH = 64
 
@@ -93,8 +94,7 @@ def train(
     out: Path,
     recipe: Recipe,
     practice: Practice,
-    start_from: Path | None = None,
-    after: Sequence[Path] = (),
+    earlier: Earlier = ALONE,
     watch: Watch | None = None,
     done: Done = unwatched,
 ) -> Validation:
@@ -105,25 +105,21 @@ def train(
         out: The run's folder.
         recipe: What to train.
         practice: How to run it.
-        start_from: A finished run to begin with; weights whose name and shape agree are taken. A network
-            for green can begin with one for two views, as if green were both, and one for two views with one
-            for green, as if that were their mean.
-        after: Finished runs of the steps before this one, the first look's first: this network then sees
-            the start and every position that they chose.
+        earlier: Finished runs that it builds on.
         watch: Told now and then where the training is.
         done: Told how far an earlier network, whose looks or features are learned from, is with the patches.
     """
-    if recipe.frozen and start_from is None:
-        raise ValueError("what is frozen is the network of a finished run: --start-from")
+    earlier.check(recipe)
     place = Place.find()
     source = Source(tuple(open_patches(path) for path in data))
-    entries = _entries(recipe, source, start_from, after)
+    entries = _entries(recipe, source, earlier)
     if place.first:
         begin_folder(out, entries, WHAT)
-    network = _prepare(recipe, source, start_from)
+    network = _prepare(recipe, source, earlier.start_from)
+    teacher = None if earlier.teacher is None else _engage(earlier.teacher, recipe)
     with place:
-        looks = _looks(recipe, source, out, after, place, done)
-        trainer = _Trainer(network, recipe, practice, source, looks, out, place, watch, done)
+        looks = _looks(recipe, source, out, earlier.after, place, done)
+        trainer = _Trainer(network, teacher, recipe, practice, source, looks, out, place, watch, done)
         last = trainer.run()
     if place.first:
         _finish(out, entries, last)
@@ -160,19 +156,22 @@ class Place:
 # The folder
 
 
-def _entries(
-    recipe: Recipe, source: Source, start_from: Path | None, after: Sequence[Path]
-) -> dict[str, Any]:
+def _entries(recipe: Recipe, source: Source, earlier: Earlier) -> dict[str, Any]:
     """Returns what must be the same when a run is resumed."""
     form = source.stores[0].format
+
+    def recipe_at(run: Path | None) -> dict[str, Any] | None:
+        return None if run is None else read_run(run)["recipe"]
+
     return {
         "kind": KIND,
         "dioptre": __version__,
         "recipe": asdict(recipe) | {"problem": str(recipe.problem)},
         "data": [store.manifest["sha256"] for store in source.stores],
         "format": form.to_json(),
-        "start_from": None if start_from is None else read_run(start_from)["recipe"],
-        "after": [read_run(one)["recipe"] for one in after],
+        "start_from": recipe_at(earlier.start_from),
+        "after": [recipe_at(one) for one in earlier.after],
+        "teacher": recipe_at(earlier.teacher),
     }
 
 
@@ -240,6 +239,14 @@ def _take_weights(network: nn.Module, weights: dict[str, Tensor]) -> int:
     return len(fitting)
 
 
+def _engage(teacher: Path, recipe: Recipe) -> nn.Module:
+    """Returns the network of a finished run that sees the same looks as another is to see."""
+    other = recipe_of(read_run(teacher)).problem
+    if other != recipe.problem:
+        raise ValueError(f"{teacher} was trained for {other.value} and cannot teach {recipe.problem.value}")
+    return load_network(teacher)
+
+
 def targets(source: Source, recipe: Recipe) -> Float[np.ndarray, " all"]:
     """Returns the true position of every patch: its label, or where the simulated lens was sharp.
 
@@ -292,6 +299,7 @@ class _Trainer:
     def __init__(
         self,
         network: nn.Module,
+        teacher: nn.Module | None,
         recipe: Recipe,
         practice: Practice,
         source: Source,
@@ -306,6 +314,7 @@ class _Trainer:
         if place.world > 1:
             shared_batch_norms(network)
         self.network = network.to(self.device)
+        self.teacher = None if teacher is None else Teacher(teacher.to(self.device))
         self.learner = network
         if recipe.moves:
             assert isinstance(network, OneHotNet)
@@ -416,6 +425,8 @@ class _Trainer:
         with self._precision():
             scores = model(batch.pixels, batch.indices, batch.where).float()
         labels = self._labels(batch.target)
+        if self.teacher is not None:
+            labels = labels.lerp(self.teacher.belief(batch), self.recipe.taught)
         if self.recipe.moves:
             value = loss.divergence(scores[:, 0], labels).mean()
             wanted = value + self.recipe.moves * loss.divergence(scores[:, 1], labels).mean()

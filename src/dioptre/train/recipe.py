@@ -1,6 +1,7 @@
 """What to train, and how to run it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -37,6 +38,8 @@ class Recipe:
             move. 0 for none.
         shared_stem: Whether all positions of a one-hot network begin with the same stem; of one for whole
             stacks, whether it begins as a measure of contrast.
+        taught: Part of what is learned that a teacher believes of the same looks, from 0 to 1; the rest is
+            the label.
         frozen: Whether what a look says alone stays what the network that it starts from says. That is then
             kept for every look, and putting looks together is learned quickly.
         seed: Of everything random.
@@ -60,6 +63,7 @@ class Recipe:
     quarters: float = 0.0
     moves: float = 0.0
     shared_stem: bool = False
+    taught: float = 0.0
     frozen: bool = False
     seed: int = 0
 
@@ -78,11 +82,41 @@ class Recipe:
             raise ValueError("two views differ along the columns and cannot lie on their side: --flips both")
         if not 0 <= self.quarters <= 1:
             raise ValueError("quarters is a part of the steps, from 0 to 1")
+        if not 0 <= self.taught <= 1:
+            raise ValueError("taught is a part of what is learned, from 0 to 1")
 
     @property
     def views(self) -> int:
         """1 green, 2 left and right."""
         return self.problem.views
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Finished runs that a training builds on.
+
+    Attributes:
+        start_from: To begin with; weights whose name and shape agree are taken. A network for green can begin
+            with one for two views, as if green were both, and one for two views with one for green, as if
+            that were their mean.
+        after: The steps before this one, the first look's first: this network then sees the start and every
+            position that they chose.
+        teacher: What it believes of a look is learned beside the label. Where a look has two sides, a label
+            is one of them by chance, and a belief says how likely each is.
+    """
+
+    start_from: Path | None = None
+    after: tuple[Path, ...] = ()
+    teacher: Path | None = None
+
+    def check(self, recipe: Recipe) -> None:
+        """Raises ValueError if a recipe wants other runs than these."""
+        if recipe.frozen and self.start_from is None:
+            raise ValueError("what is frozen is the network of a finished run: --start-from")
+        if recipe.frozen and self.teacher is not None:
+            raise ValueError("a teacher sees looks, and a frozen network only what was said of them")
+        if bool(recipe.taught) != (self.teacher is not None):
+            raise ValueError("a teacher's belief is learned as a part of the label: --teacher and --taught")
 
 
 @dataclass(frozen=True)
