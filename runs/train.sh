@@ -20,6 +20,7 @@ simulate plain --patches 7000 --seed 105 --split train --textures "$dir/painted"
 
 common=(--beta1 0.9 --schedule cosine --average 0.998) # of a flag that comes twice, the last one counts
 more=(--also "$dir/more" --also "$dir/dark")
+plain=(--also "$dir/plain")
 optics=(--target optics --coefficient 0.3)
 few=(--width 0.5 --batch 64)
 paper=("${few[@]}" --moves 1)
@@ -36,17 +37,16 @@ train() { # name, flags
 for name in "${@:-${all[@]}}"; do
     case $name in
         dioptre-single-dp)
-            train begun-dp --problem D1 "${move[@]}" --learning-rate 3e-3 --steps 10000 --quarters 0.6 --flips rows
-            train "$name" --problem D1 "${move[@]}" --learning-rate 1.5e-3 --steps 2500 --flips rows \
-                --start-from "$dir/begun-dp" ;;
+            train "$name" --problem D1 "${move[@]}" "${plain[@]}" --learning-rate 3e-3 --steps 10500 --quarters 0.6 \
+                --flips rows ;;
         dioptre-single-green)
             train begun-green --problem I1 "${move[@]}" --learning-rate 3e-3 --steps 5000 --quarters 0.5 --flips both \
-                --start-from "$dir/begun-dp"
+                --start-from "$dir/dioptre-single-dp"
             train half-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 3500 --flips both \
                 --start-from "$dir/begun-green"
             train turned-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 4000 --quarters 0.25 --flips all \
                 --start-from "$dir/half-green"
-            train "$name" --problem I1 "${move[@]}" --also "$dir/plain" --learning-rate 2e-3 --steps 2500 \
+            train "$name" --problem I1 "${move[@]}" "${plain[@]}" --learning-rate 2e-3 --steps 2500 \
                 --quarters 0.4 --flips all --start-from "$dir/turned-green" ;;
         dioptre-any-dp) train "$name" --problem D1 "${looks[@]}" --start-from "$dir/dioptre-single-dp" ;;
         dioptre-any-green) train "$name" --problem I1 "${looks[@]}" --start-from "$dir/dioptre-single-green" ;;

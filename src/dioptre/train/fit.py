@@ -424,9 +424,7 @@ class _Trainer:
         model.train()
         with self._precision():
             scores = model(batch.pixels, batch.indices, batch.where).float()
-        labels = self._labels(batch.target)
-        if self.teacher is not None:
-            labels = labels.lerp(self.teacher.belief(batch), self.recipe.taught)
+        labels = self._labels(batch)
         if self.recipe.moves:
             value = loss.divergence(scores[:, 0], labels).mean()
             wanted = value + self.recipe.moves * loss.divergence(scores[:, 1], labels).mean()
@@ -448,12 +446,17 @@ class _Trainer:
         for batch in self.check.stream(0, batches):
             moved = batch.to(self.device)
             scores = network(moved.pixels, moved.indices, moved.where).float()
-            losses.append(loss.divergence(scores, self._labels(moved.target)))
+            losses.append(loss.divergence(scores, self._labels(moved)))
             errors.append((answers(network, scores) - moved.target).abs())
         return Validation(step, float(torch.cat(losses).mean()), float(torch.cat(errors).mean()))
 
-    def _labels(self, target: Float[Tensor, " batch"]) -> Float[Tensor, "batch n"]:
-        return loss.soft_labels(target, self.positions, self.recipe.distance, self.recipe.coefficient)
+    def _labels(self, batch: Batch) -> Float[Tensor, "batch n"]:
+        """Returns what is to be believed of each patch."""
+        distance, coefficient = self.recipe.distance, self.recipe.coefficient
+        labels = loss.soft_labels(batch.target, self.positions, distance, coefficient)
+        if self.teacher is None:
+            return labels
+        return labels.lerp(self.teacher.belief(batch), self.recipe.taught)
 
     def _precision(self) -> AbstractContextManager[object]:
         if self.practice.precision == "float32":
