@@ -144,6 +144,21 @@ def test_a_pupil_comes_to_believe_what_its_teacher_does(store: PatchStore, tmp_p
         )
 
 
+def test_what_is_expected_weighs_what_is_believed(store: PatchStore, tmp_path: Path) -> None:
+    stack = store.stack([3, 7, 8], [4])
+    given = torch.from_numpy(stack.pixels), torch.full((3, 1), 4), torch.zeros(3, 2)
+    beliefs = []
+    for expects in ("even", "far"):
+        train([store.path], tmp_path / expects, replace(TINY, expects=expects), QUICK)
+        with torch.no_grad():
+            beliefs.append(torch.softmax(load_network(tmp_path / expects)(*given), dim=1))
+    even, far = beliefs
+    weighed = even * torch.arange(7, 0, -1)
+    torch.testing.assert_close(far, weighed / weighed.sum(dim=1, keepdim=True))
+    trained = load_network(tmp_path / "far", as_trained=True)
+    torch.testing.assert_close(torch.softmax(trained(*given), dim=1), even)
+
+
 def test_only_a_simulated_store_knows_its_lens(store: PatchStore) -> None:
     source = Source((store,))
     np.testing.assert_array_equal(fit.targets(source, Recipe()), store.column("truth"))

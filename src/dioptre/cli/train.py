@@ -98,6 +98,9 @@ class Train:
     frozen: bool = False
     """Keep what a look says alone in the network that is started from; the rest then learns quickly."""
 
+    expects: Literal["even", "far"] = "even"
+    """Where the finished network expects things before it looks: anywhere, or the more rarely the nearer."""
+
     seed: int = 0
     """Of everything random."""
 

@@ -118,6 +118,14 @@ def scores_to_relative(
     return relative.scatter(1, _moves(indices, positions), scores)
 
 
+def rarer_near(positions: int) -> Float[Tensor, " n"]:
+    """Returns the logarithm of how often things are at each position: ever more rarely towards the near end.
+
+    The weight of a position falls evenly, from 1 at the far end to 1/n at the near one.
+    """
+    return torch.log(1 - torch.arange(positions) / positions)
+
+
 def _moves(indices: Int[Tensor, " look"], positions: int) -> Int[Tensor, "look n"]:
     """Returns which of the moves -(n - 1) .. n - 1, counted from 0, leads from each look to each position."""
     return torch.arange(positions, device=indices.device)[None, :] - indices[:, None] + positions - 1

@@ -30,7 +30,7 @@ from dioptre import __version__
 from dioptre.dataset.manifest import begin_folder, read_manifest, write_file, write_manifest
 from dioptre.dataset.store import open_patches
 from dioptre.methods.base import Problem
-from dioptre.train import feed, loss
+from dioptre.train import encode, feed, loss
 from dioptre.train.feed import Batch, Feed, Looks, Memory, Searches, Source
 from dioptre.train.finished import Done, Teacher, follow, remember, unwatched
 from dioptre.train.network import (
@@ -193,11 +193,20 @@ def recipe_of(entries: Mapping[str, Any]) -> Recipe:
     return Recipe(**{**entries["recipe"], "problem": Problem(entries["recipe"]["problem"])})
 
 
-def load_network(path: Path) -> nn.Module:
-    """Returns the network of a finished run with its best weights, for inference."""
+def load_network(path: Path, *, as_trained: bool = False) -> nn.Module:
+    """Returns the network of a finished run with its best weights, for inference.
+
+    Args:
+        path: The run's folder.
+        as_trained: Whether it believes what it learned from its stores, whatever it is to expect in use.
+    """
     entries = read_run(path)
-    network = build(recipe_of(entries), len(entries["format"]["dioptres"]))
+    recipe, positions = recipe_of(entries), len(entries["format"]["dioptres"])
+    network = build(recipe, positions)
     network.load_state_dict(torch.load(path / BEST, weights_only=True))
+    if recipe.expects == "far" and not as_trained:
+        rarer = encode.rarer_near(positions)
+        network.register_forward_hook(lambda _network, _given, scores: scores + rarer.to(scores.device))
     return network.eval()
 
 
@@ -220,7 +229,8 @@ def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Modu
     if recipe.shared_stem:
         (carry_contrast if recipe.problem.whole else share_stem)(network)
     if start_from is not None:
-        weights, start = load_network(start_from).state_dict(), recipe_of(read_run(start_from))
+        start = recipe_of(read_run(start_from))
+        weights = load_network(start_from).state_dict()
         if start.views > recipe.views:
             weights = seeing_green_twice(weights, network.state_dict())
         elif start.views < recipe.views:
@@ -244,7 +254,7 @@ def _engage(teacher: Path, recipe: Recipe) -> nn.Module:
     other = recipe_of(read_run(teacher)).problem
     if other != recipe.problem:
         raise ValueError(f"{teacher} was trained for {other.value} and cannot teach {recipe.problem.value}")
-    return load_network(teacher)
+    return load_network(teacher, as_trained=True)
 
 
 def targets(source: Source, recipe: Recipe) -> Float[np.ndarray, " all"]:

@@ -42,6 +42,9 @@ class Recipe:
             the label.
         frozen: Whether what a look says alone stays what the network that it starts from says. That is then
             kept for every look, and putting looks together is learned quickly.
+        expects: Where the finished network expects things before it looks: "even", anywhere alike, as the
+            stores have them, or "far", the more rarely the nearer. It learns from the stores as they are;
+            what it then believes is weighed by Bayes's rule.
         seed: Of everything random.
     """
 
@@ -65,6 +68,7 @@ class Recipe:
     shared_stem: bool = False
     taught: float = 0.0
     frozen: bool = False
+    expects: Literal["even", "far"] = "even"
     seed: int = 0
 
     def __post_init__(self) -> None:
