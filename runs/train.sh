@@ -21,6 +21,7 @@ simulate plain --patches 7000 --seed 105 --split train --textures "$dir/painted"
 common=(--beta1 0.9 --schedule cosine --average 0.998) # of a flag that comes twice, the last one counts
 more=(--also "$dir/more" --also "$dir/dark")
 plain=(--also "$dir/plain")
+far=(--expects far) # of one green look, what is expected tells the side
 optics=(--target optics --coefficient 0.3)
 few=(--width 0.5 --batch 64)
 paper=("${few[@]}" --moves 1)
@@ -47,15 +48,23 @@ for name in "${@:-${all[@]}}"; do
             train turned-green --problem I1 "${move[@]}" --learning-rate 2e-3 --steps 4000 --quarters 0.25 --flips all \
                 --start-from "$dir/half-green"
             train "$name" --problem I1 "${move[@]}" "${plain[@]}" --learning-rate 2e-3 --steps 2500 \
-                --quarters 0.4 --flips all --start-from "$dir/turned-green" ;;
+                --quarters 0.4 --flips all --start-from "$dir/turned-green" "${far[@]}" ;;
         dioptre-any-dp) train "$name" --problem D1 "${looks[@]}" --start-from "$dir/dioptre-single-dp" ;;
-        dioptre-any-green) train "$name" --problem I1 "${looks[@]}" --start-from "$dir/dioptre-single-green" ;;
+        dioptre-any-green)
+            train "$name" --problem I1 "${looks[@]}" --start-from "$dir/dioptre-single-green" "${far[@]}" ;;
         l2a-single-dp)
             train "$name" --problem D1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 6000 --quarters 0.55 \
                 --flips rows --shared-stem ;;
         l2a-single-green)
-            train "$name" --problem I1 "${paper[@]}" "${more[@]}" --learning-rate 3e-3 --steps 4000 --quarters 0.5 \
-                --flips all --shared-stem --start-from "$dir/l2a-single-dp" ;;
+            green=(--problem I1 "${paper[@]}" "${more[@]}" --flips all)
+            train begun-l2a-green "${green[@]}" --learning-rate 3e-3 --steps 4000 --quarters 0.5 --shared-stem \
+                --start-from "$dir/l2a-single-dp"
+            train half-l2a-green "${green[@]}" --learning-rate 1.5e-3 --steps 2500 --quarters 0.2 \
+                --start-from "$dir/begun-l2a-green"
+            train plain-l2a-green "${green[@]}" "${plain[@]}" --learning-rate 1.5e-3 --steps 2000 --quarters 0.3 \
+                --start-from "$dir/half-l2a-green"
+            train "$name" "${green[@]}" "${plain[@]}" --learning-rate 2e-3 --steps 4000 --quarters 0.5 \
+                --start-from "$dir/plain-l2a-green" --teacher "$dir/dioptre-single-green" --taught 0.8 "${far[@]}" ;;
         l2a-two-step-dp)
             train begun-two-step --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 1600 --quarters 0.65 \
                 --flips rows --after "$dir/l2a-single-dp" --start-from "$dir/l2a-single-dp"
@@ -63,7 +72,7 @@ for name in "${@:-${all[@]}}"; do
                 --after "$dir/l2a-single-dp" --start-from "$dir/begun-two-step" ;;
         l2a-two-step-green)
             train "$name" --problem I1 "${paper[@]}" --learning-rate 1.5e-3 --steps 3600 --quarters 0.7 --flips all \
-                --after "$dir/l2a-single-green" --start-from "$dir/l2a-single-green" ;;
+                --after "$dir/begun-l2a-green" --start-from "$dir/begun-l2a-green" ;;
         l2a-stack-green)
             train "$name" --problem 'I*' "${stacks[@]}" --learning-rate 2e-3 --steps 4500 --quarters 0.75 --flips all ;;
         l2a-stack-dp)

@@ -56,6 +56,8 @@ def test_a_card_says_what_the_row_says(key: str) -> None:
     card = network.card
     assert (card.problem, card.looks, card.views) == (str(row.problem), row.looks, row.views)
     assert card.decide == ("median" if key.startswith("dioptre-") else "mode")
+    one_green_look = row.views == 1 and row.looks in (1, ANY)
+    assert card.recipe.get("expects", "even") == ("far" if one_green_look else "even")
     assert network.knows(FocusGrid.learnaf(), (128, 128))
     assert not network.knows(FocusGrid.uniform(n=20), (128, 128))
     assert json.loads(card.to_json())["recipe"]["width"] == (1.0 if row.looks == WHOLE else 0.5)

@@ -78,6 +78,16 @@ def test_scenes_of_every_kind_spread_over_the_ladder(textures: list[np.ndarray])
         assert depths.max() > 7
 
 
+def test_far_depths_become_ever_fewer_towards_the_near_end(textures: list[np.ndarray]) -> None:
+    view = View(PointSpread(CAMERA, Device.center(), (0.0, 0.0)), 32)
+    rng, conditions = np.random.default_rng(2), Conditions(depths="far")
+    scenes = [draw_scene("plane", CAMERA, textures, view, rng, conditions) for _ in range(200)]
+    depths = np.array([np.median(scene.depth_map(32)) for scene in scenes], float)
+    along = CAMERA.grid.dioptres_to_index(depths) / 48
+    quarters = np.histogram(along, [-1, 0.25, 0.5, 0.75, 2])[0] / len(scenes)
+    np.testing.assert_allclose(quarters, [7 / 16, 5 / 16, 3 / 16, 1 / 16], atol=0.1)
+
+
 def test_the_left_phone_sees_the_same_scene_nearer(textures: list[np.ndarray]) -> None:
     closer = replace(Device.center(), closer_m=0.011)
     for seed in range(3):

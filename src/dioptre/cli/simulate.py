@@ -38,6 +38,9 @@ class Simulate:
     split: Literal["mixed", "train", "validation", "test"] = "mixed"
     """The split that the scenes belong to; no texture is in two splits."""
 
+    depths: Literal["even", "far"] = "even"
+    """Depths over the ladder evenly, or ever fewer towards its near end, as in the published data."""
+
     textures: Annotated[str, tyro.conf.arg(metavar="DIR")] = ""
     """Folder of photographs to paint surfaces with, beside leaves and print; skimage for scikit-image's."""
 

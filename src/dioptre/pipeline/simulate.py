@@ -18,7 +18,7 @@ from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.processes import map_in_order
 from dioptre.simulate import sensor
-from dioptre.simulate.capture import Conditions, draw_patch, draw_textures
+from dioptre.simulate.capture import Conditions, Depths, draw_patch, draw_textures
 from dioptre.simulate.device import Device
 from dioptre.simulate.relief import Relief
 
@@ -44,6 +44,7 @@ class Simulation:
         device: "center", "left", or "random" for another phone in every scene.
         light: "normal", "dark", "mixed" as drawn, or "both" for every scene in both, one after the other.
         split: "mixed", or the split that all scenes belong to.
+        depths: "even" over the ladder, or "far", ever fewer towards its near end.
         exact_lens: Whether the lens goes exactly where it is told, and its axis stays where it is.
         textures: A folder of photographs to paint surfaces with beside leaves and print, "skimage" for those
             that scikit-image brings, or "" for none.
@@ -55,6 +56,7 @@ class Simulation:
     device: str = "center"
     light: str = "mixed"
     split: str = "mixed"
+    depths: Depths = "even"
     exact_lens: bool = False
     textures: str = ""
 
@@ -121,7 +123,7 @@ def simulate_patch(
         device,
         textures,
         np.random.default_rng([simulation.seed, _code(split), scene, 1, index // 2 if pair else index]),
-        Conditions.exact() if simulation.exact_lens else Conditions(),
+        replace(Conditions.exact() if simulation.exact_lens else Conditions(), depths=simulation.depths),
         SIZE,
         None if light == "mixed" else light,
         _reliefs() if simulation.textures == "skimage" and split == RELIEF_SPLIT else (),

@@ -4,8 +4,10 @@ Everything drawn for a patch comes from one generator, so that a patch is the sa
 Textures belong to a scene and are shared by its patches; a scene belongs to one split.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Float32, UInt16
@@ -20,6 +22,7 @@ from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import Noise, read_native
 from dioptre.simulate.texture import dead_leaves, glyphs, log_uniform, photograph
 
+Depths = Literal["even", "far"]
 KINDS = {
     "plane": 0.36,
     "slant": 0.26,
@@ -46,6 +49,9 @@ class Conditions:
         brightness: Range of the patches' mean signal in normal light, likewise, 1 at white.
         shot: Range of the shot noise in normal light, variance for each 10-bit code, likewise.
         tilt_indices: Deviation of the depth over a slanted or curved patch, in indices.
+        depths: "even" if depths are spread evenly over the ladder; "far" if there are ever fewer towards its
+            near end, and none at it, as in the published data, where three quarters or more are in the far
+            half.
         gap_indices: Mean distance in depth of a layer from the one before it, in indices.
         highlights: How often a patch has points of light far above white.
     """
@@ -57,6 +63,7 @@ class Conditions:
     brightness: tuple[float, float] = (0.03, 0.4)
     shot: tuple[float, float] = (0.05, 0.5)
     tilt_indices: float = 2.0
+    depths: Depths = "even"
     gap_indices: float = 7.0
     highlights: float = 0.015
 
@@ -187,7 +194,7 @@ def draw_scene(
     conditions: Conditions,
     reliefs: Sequence[Relief] = (),
 ) -> Scene:
-    """Returns a random scene of one kind whose depths are spread evenly over the ladder."""
+    """Returns a random scene of one kind whose depths are spread over the ladder."""
     margin = view.margin(4 * SIDE_MOTION_PX)
     n = fine_size(view.size, margin)
     grid = camera.grid.dioptres
@@ -197,9 +204,11 @@ def draw_scene(
 
     def depths(count: int) -> list[float]:
         """Depths from near to far, each some way from another."""
-        walk = rng.uniform(farthest, nearest) + np.cumsum(
-            [0.0, *rng.laplace(0, conditions.gap_indices * step, count)]
-        )
+        along = rng.random()
+        if conditions.depths == "far":
+            along = 1 - math.sqrt(1 - along)
+        gaps = rng.laplace(0, conditions.gap_indices * step, count)
+        walk = farthest + along * (nearest - farthest) + np.cumsum([0.0, *gaps])
         walk = np.sort(np.clip(walk[:count], farthest, nearest))[::-1]
         return [float(depth / (1 - view.spread.device.closer_m * depth)) for depth in walk]
 
