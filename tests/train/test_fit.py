@@ -142,6 +142,7 @@ def test_a_pupil_comes_to_believe_what_its_teacher_does(store: PatchStore, tmp_p
             QUICK,
             Earlier(teacher=tmp_path / "teacher"),
         )
+    assert not (tmp_path / "x").exists()
 
 
 def test_what_is_expected_weighs_what_is_believed(store: PatchStore, tmp_path: Path) -> None:

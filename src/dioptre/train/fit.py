@@ -113,10 +113,10 @@ def train(
     place = Place.find()
     source = Source(tuple(open_patches(path) for path in data))
     entries = _entries(recipe, source, earlier)
-    if place.first:
-        begin_folder(out, entries, WHAT)
     network = _prepare(recipe, source, earlier.start_from)
     teacher = None if earlier.teacher is None else _engage(earlier.teacher, recipe)
+    if place.first:
+        begin_folder(out, entries, WHAT)
     with place:
         looks = _looks(recipe, source, out, earlier.after, place, done)
         trainer = _Trainer(network, teacher, recipe, practice, source, looks, out, place, watch, done)
