@@ -120,7 +120,7 @@ class Earlier:
         if recipe.frozen and self.teacher is not None:
             raise ValueError("a teacher sees looks, and a frozen network only what was said of them")
         if bool(recipe.taught) != (self.teacher is not None):
-            raise ValueError("a teacher's belief is learned as a part of the label: --teacher and --taught")
+            raise ValueError("--teacher and --taught belong together: whose belief is learned, and how much")
 
 
 @dataclass(frozen=True)
