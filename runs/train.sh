@@ -71,8 +71,11 @@ for name in "${@:-${all[@]}}"; do
             train "$name" --problem D1 "${paper[@]}" --learning-rate 1.5e-3 --steps 2400 --quarters 0.4 --flips rows \
                 --after "$dir/l2a-single-dp" --start-from "$dir/begun-two-step" ;;
         l2a-two-step-green)
-            train "$name" --problem I1 "${paper[@]}" --learning-rate 1.5e-3 --steps 3600 --quarters 0.7 --flips all \
-                --after "$dir/begun-l2a-green" --start-from "$dir/begun-l2a-green" ;;
+            two=(--problem I1 "${paper[@]}" --flips all)
+            train begun-two-step-green "${two[@]}" --learning-rate 1.5e-3 --steps 3600 --quarters 0.7 \
+                --after "$dir/begun-l2a-green" --start-from "$dir/begun-l2a-green"
+            train "$name" "${two[@]}" --learning-rate 1e-3 --steps 600 --average 0.99 --validate-every 300 \
+                --after "$dir/l2a-single-green" --start-from "$dir/begun-two-step-green" ;;
         l2a-stack-green)
             train "$name" --problem 'I*' "${stacks[@]}" --learning-rate 2e-3 --steps 4500 --quarters 0.75 --flips all ;;
         l2a-stack-dp)
