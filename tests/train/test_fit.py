@@ -181,7 +181,7 @@ import sys, torch
 from pathlib import Path
 from dioptre.train import network
 from dioptre.train.fit import train
-from dioptre.train.recipe import Earlier, Practice, Recipe
+from dioptre.train.recipe import Practice, Recipe
 torch.set_num_threads(1)
 network.DROPOUT = 0.0
 # Adam makes any tiny gradient a step of the same size; plain descent shows the gradient itself.
