@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from dioptre.errors import InputError
+
 Reals = Float[np.ndarray, "..."] | np.floating | float
 Counts = Int[np.ndarray, "..."] | np.integer | int
 
@@ -61,13 +63,13 @@ class FocusGrid:
     def __post_init__(self) -> None:
         dioptres = np.array(self.dioptres, dtype=np.float64)
         if dioptres.ndim != 1 or dioptres.size == 0:
-            raise ValueError(f"a focus grid is a list of dioptres, not an array of shape {dioptres.shape}")
+            raise InputError(f"a focus grid is a list of dioptres, not an array of shape {dioptres.shape}")
         if not np.isnan(dioptres).all():
             if not np.isfinite(dioptres).all():
-                raise ValueError("a focus grid's dioptres are finite (0 is infinity), or all unknown")
+                raise InputError("a focus grid's dioptres are finite (0 is infinity), or all unknown")
             if (np.diff(dioptres) <= 0).any():
                 at = int(np.argmax(np.diff(dioptres) <= 0))
-                raise ValueError(
+                raise InputError(
                     f"a focus grid's dioptres rise from far (index 0) to near, but index {at} has "
                     f"{dioptres[at]:g} and index {at + 1} has {dioptres[at + 1]:g}"
                 )
@@ -86,7 +88,7 @@ class FocusGrid:
         The defaults are the ladder that the paper states.
         """
         if n < 2 or not 0 < near_m < far_m:
-            raise ValueError(
+            raise InputError(
                 f"a uniform grid needs n >= 2 and 0 < near < far, not n={n}, near {near_m} m, far {far_m} m"
             )
         return cls(np.linspace(1.0 / far_m, 1.0 / near_m, n))
@@ -146,7 +148,7 @@ class FocusGrid:
 
     def _need_known(self) -> None:
         if not self.known:
-            raise ValueError("this focus grid's dioptres are not known, only the order of its positions")
+            raise InputError("this focus grid's dioptres are not known, only the order of its positions")
 
 
 @dataclass(frozen=True)
@@ -179,12 +181,12 @@ class CameraModel:
         for name in ("focal_length_mm", "f_number", "pixel_pitch_um", "aperture_factor", "split"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"a camera's {name} is a positive number, not {value}")
+                raise InputError(f"a camera's {name} is a positive number, not {value}")
         if len(self.frame) != 2 or min(self.frame) < 1:
-            raise ValueError(f"a camera's frame is (rows, columns), not {self.frame}")
+            raise InputError(f"a camera's frame is (rows, columns), not {self.frame}")
         near = self.grid.dioptres[-1]
         if near * self.focal_length_mm * 1e-3 >= 1:
-            raise ValueError(
+            raise InputError(
                 f"the nearest focus, {1000 / near:g} mm, is not beyond the focal length, "
                 f"{self.focal_length_mm:g} mm"
             )
@@ -219,18 +221,18 @@ class CameraModel:
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not a TOML file: {error}") from None
+            raise InputError(f"{path} is not a TOML file: {error}") from None
         try:
             return cls._from_table(table)
         except (KeyError, TypeError, ValueError) as error:
             what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise ValueError(f"{path} does not describe a camera: {what}") from None
+            raise InputError(f"{path} does not describe a camera: {what}") from None
 
     @classmethod
     def _from_table(cls, table: Mapping[str, Any]) -> "CameraModel":
         unknown = set(table) - set(cls.__dataclass_fields__)
         if unknown:
-            raise ValueError(f"it has the unknown entry {sorted(unknown)[0]!r}")
+            raise InputError(f"it has the unknown entry {sorted(unknown)[0]!r}")
         rest = {key: float(table[key]) for key in ("aperture_factor", "split") if key in table}
         rows, columns = table["frame"]
         return cls(
@@ -265,7 +267,7 @@ def _grid_from_table(table: Mapping[str, Any]) -> FocusGrid:
         return FocusGrid(np.array(table["dioptres"], dtype=np.float64))
     if set(table) == {"far_m", "near_m", "n"}:
         return FocusGrid.uniform(float(table["far_m"]), float(table["near_m"]), int(table["n"]))
-    raise ValueError(f"[grid] holds either dioptres, or far_m, near_m and n, not {sorted(table)}")
+    raise InputError(f"[grid] holds either dioptres, or far_m, near_m and n, not {sorted(table)}")
 
 
 def _focal_length_m(camera: CameraModel) -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Float32, Int, Shaped
 
+from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 
 VIEW_CODES = 16368.0 - 1024.0  # white minus black of one view in the published files
@@ -44,25 +45,25 @@ class FocalStack:
     def __post_init__(self) -> None:
         pixels, indices = self.pixels, self.indices
         if pixels.ndim != 5 or pixels.dtype != np.float32:
-            raise ValueError(
+            raise InputError(
                 "a focal stack's pixels are float32 (batch, slice, view, row, col), "
                 f"not {pixels.dtype} of shape {pixels.shape}"
             )
         if pixels.shape[2] not in (1, 2):
-            raise ValueError(f"a focal stack has one view or two, not {pixels.shape[2]}")
+            raise InputError(f"a focal stack has one view or two, not {pixels.shape[2]}")
         if 0 in pixels.shape:
-            raise ValueError(f"a focal stack has at least one slice and one pixel, not shape {pixels.shape}")
+            raise InputError(f"a focal stack has at least one slice and one pixel, not shape {pixels.shape}")
         if indices.shape != pixels.shape[:2]:
-            raise ValueError(
+            raise InputError(
                 f"a focal stack's indices are (batch, slice) = {pixels.shape[:2]}, not {indices.shape}"
             )
         if indices.min() < 0 or indices.max() >= len(self.grid):
-            raise ValueError(
+            raise InputError(
                 f"a focal stack's indices lie in 0..{len(self.grid) - 1}, "
                 f"not {indices.min()}..{indices.max()}"
             )
         if self.where is not None and self.where.shape != (len(pixels), 2):
-            raise ValueError(f"a focal stack's where is (batch, 2), not {self.where.shape}")
+            raise InputError(f"a focal stack's where is (batch, 2), not {self.where.shape}")
 
     @classmethod
     def full(
@@ -74,13 +75,13 @@ class FocalStack:
     ) -> "FocalStack":
         """Returns the stack of all positions of a ladder, in order; an unknown ladder by default."""
         if pixels.ndim != 5:
-            raise ValueError(
+            raise InputError(
                 f"a focal stack's pixels are (batch, slice, view, row, col), not {pixels.ndim}-dimensional"
             )
         batch, n = pixels.shape[:2]
         grid = FocusGrid.unknown(n) if grid is None else grid
         if len(grid) != n:
-            raise ValueError(f"the stack has {n} slices, but its focus grid has {len(grid)} positions")
+            raise InputError(f"the stack has {n} slices, but its focus grid has {len(grid)} positions")
         indices = np.broadcast_to(np.arange(n), (batch, n))
         return cls(pixels=pixels, indices=indices, grid=grid, where=where, view_codes=view_codes)
 
@@ -107,16 +108,16 @@ class FocalStack:
         """
         wanted = np.asarray(indices)
         if wanted.size == 0 or not np.issubdtype(wanted.dtype, np.integer):
-            raise ValueError(f"at() takes a list of whole positions, not {indices!r}")
+            raise InputError(f"at() takes a list of whole positions, not {indices!r}")
         if wanted.ndim > 2 or (wanted.ndim == 2 and len(wanted) != self.batch):
-            raise ValueError(
+            raise InputError(
                 f"at() takes one list, or one row for each of {self.batch} scenes, not {wanted.shape}"
             )
         wanted = np.broadcast_to(wanted, (self.batch, wanted.shape[-1]))
         found = self.indices[:, None, :] == wanted[:, :, None]  # (batch, m, slice)
         if not found.any(axis=2).all():
             missing = int(wanted[~found.any(axis=2)][0])
-            raise ValueError(f"the stack has no slice at position {missing}")
+            raise InputError(f"the stack has no slice at position {missing}")
         slices = found.argmax(axis=2)
         scenes = np.arange(self.batch)[:, None]
         return replace(self, pixels=self.pixels[scenes, slices], indices=wanted)
@@ -139,7 +140,7 @@ def codes_to_pixels(
 ) -> Float32[np.ndarray, "..."]:
     """Returns (code - black) / (white - black), clipped to [0, 1]; NaN and infinity become NaN."""
     if not white > black:
-        raise ValueError(f"white must lie above black, not black {black:g} and white {white:g}")
+        raise InputError(f"white must lie above black, not black {black:g} and white {white:g}")
     pixels = np.subtract(codes, np.float32(black), dtype=np.float32)
     pixels *= np.float32(1.0 / (white - black))
     if np.issubdtype(codes.dtype, np.floating):

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from dioptre.dataset.images import (
     Pictures,
-    UnreadableStack,
     natural_key,
     positions_from_names,
     read_look,
     read_pictures,
     read_positions,
 )
+from dioptre.errors import StackFileError
 
 ROWS, COLS = 12, 16
 
@@ -44,7 +44,7 @@ def write_series(folder: Path, names: list[str], dtype: type = np.uint8) -> np.n
 
 
 def refusal(path: Path) -> str:
-    with pytest.raises(UnreadableStack) as caught:
+    with pytest.raises(StackFileError) as caught:
         read_pictures(path)
     message = str(caught.value)
     assert "\n" not in message
@@ -673,7 +673,7 @@ def test_positions_come_back_from_names(values):
     ],
 )
 def test_unclear_names_are_refused(names, said):
-    with pytest.raises(UnreadableStack, match=said):
+    with pytest.raises(StackFileError, match=said):
         positions_from_names(names)
 
 
@@ -734,7 +734,7 @@ def test_names_with_commas_and_spaces_are_matched(tmp_path):
 def test_wrong_position_files_are_refused(tmp_path, content, said):
     file = tmp_path / "positions.txt"
     file.write_text(content)
-    with pytest.raises(UnreadableStack, match=said) as caught:
+    with pytest.raises(StackFileError, match=said) as caught:
         read_positions(str(file), NAMES)
     assert str(file) in str(caught.value)
 
@@ -753,13 +753,13 @@ def test_wrong_position_files_are_refused(tmp_path, content, said):
     ],
 )
 def test_wrong_position_texts_are_refused(text, said):
-    with pytest.raises(UnreadableStack, match=said):
+    with pytest.raises(StackFileError, match=said):
         read_positions(text, NAMES)
 
 
 def test_picture_as_position_file_is_refused(tmp_path):
     write(tmp_path / "0.png", noise(ROWS, COLS))
-    with pytest.raises(UnreadableStack, match=r"0\.png"):
+    with pytest.raises(StackFileError, match=r"0\.png"):
         read_positions(str(tmp_path / "0.png"), NAMES)
 
 
@@ -774,12 +774,12 @@ def test_a_look_is_one_picture_with_its_partner(tmp_path):
         assert look.names == ("shot_LEFT.png",)
     np.testing.assert_array_equal(read_look(tmp_path / "alone.png").codes, views["LEFT"][None, None])
     (tmp_path / "shot_RIGHT.png").unlink()
-    with pytest.raises(UnreadableStack, match=r"shot_RIGHT\.png is missing"):
+    with pytest.raises(StackFileError, match=r"shot_RIGHT\.png is missing"):
         read_look(tmp_path / "shot_LEFT.png")
 
 
 def test_a_stack_holds_looks_too(tmp_path):
     np.save(tmp_path / "stack.npy", noise(3, ROWS, COLS))
     assert read_look(tmp_path / "stack.npy").codes.shape == (3, 1, ROWS, COLS)
-    with pytest.raises(UnreadableStack, match="there is no file"):
+    with pytest.raises(StackFileError, match="there is no file"):
         read_look(tmp_path / "none.png")

@@ -6,7 +6,8 @@ import OpenEXR
 import pytest
 from tests.dataset.published_tree import write_exr
 
-from dioptre.dataset.maps import UnreadableMap, decode_exr, read_map
+from dioptre.dataset.maps import decode_exr, read_map
+from dioptre.errors import MapFileError
 
 VALUES = np.random.default_rng(0).random((50, 30)).astype(np.float32)
 
@@ -38,7 +39,7 @@ def test_an_exr_cut_short_is_named_and_nothing_is_printed(
     data = file.read_bytes()
     np.testing.assert_array_equal(decode_exr(data, "a.exr"), VALUES)
     for length in (0, 3, 8, 100, 400, len(data) // 2, len(data) - 1):
-        with pytest.raises(UnreadableMap, match=r"b\.exr"):
+        with pytest.raises(MapFileError, match=r"b\.exr"):
             decode_exr(data[:length], "b.exr")
     said = capfd.readouterr()
     assert said.out == said.err == ""
@@ -51,7 +52,7 @@ def test_the_only_channel_is_taken_or_the_one_called_r(tmp_path: Path) -> None:
     OpenEXR.File(header, {"A": VALUES, "R": 2 * VALUES}).write(str(tmp_path / "ar.exr"))
     np.testing.assert_array_equal(read_map(tmp_path / "ar.exr"), 2 * VALUES)
     OpenEXR.File(header, {"A": VALUES, "Z": VALUES}).write(str(tmp_path / "az.exr"))
-    with pytest.raises(UnreadableMap, match="channels A, Z"):
+    with pytest.raises(MapFileError, match="channels A, Z"):
         read_map(tmp_path / "az.exr")
 
 
@@ -70,5 +71,5 @@ def test_what_is_not_a_map_is_named(tmp_path: Path) -> None:
         "none.exr": "No such file",
     }
     for name, said in expected.items():
-        with pytest.raises(UnreadableMap, match=f"{name}.*{said}"):
+        with pytest.raises(MapFileError, match=f"{name}.*{said}"):
             read_map(tmp_path / name)

@@ -11,8 +11,6 @@ from dioptre.dataset.published import (
     CAMERAS,
     HEADER_BYTES,
     TEST_SCENES,
-    DamagedArchive,
-    UnreadableCapture,
     Validation,
     capture_scene,
     decode_frame,
@@ -30,6 +28,7 @@ from dioptre.dataset.published import (
     unrotate_frame,
     upsampled_to_native,
 )
+from dioptre.errors import ArchiveError, CaptureFileError
 from dioptre.optics import FocusGrid
 from dioptre.stack import LEFT, RIGHT
 
@@ -164,7 +163,7 @@ def test_all_16_bits_are_read() -> None:
 
 def test_what_was_not_upsampled_is_refused_as_such() -> None:
     for codes in (NATIVE, cv2.resize(native_to_upsampled(NATIVE), (50, 40)), NATIVE[:, :29]):
-        with pytest.raises(UnreadableCapture, match=r"odd\.png is not a native frame"):
+        with pytest.raises(CaptureFileError, match=r"odd\.png is not a native frame"):
             decode_frame(png(np.ascontiguousarray(codes)), "odd.png", "up", "ccw")
 
 
@@ -182,7 +181,7 @@ def test_damaged_frames_are_named() -> None:
     broken = bytearray(data)
     broken[len(data) // 2] ^= 1
     for bad in (data[:-10], bytes(broken), b"", b"nonsense"):
-        with pytest.raises(UnreadableCapture, match=r"7/left\.png"):
+        with pytest.raises(CaptureFileError, match=r"7/left\.png"):
             decode_frame(bad, "7/left.png", "raw", "ccw")
 
 
@@ -203,7 +202,7 @@ def test_wrong_headers_are_named() -> None:
         (colour, "raw", "not grey"),
         (odd, "up", "5 columns"),
     ):
-        with pytest.raises(UnreadableCapture, match=f"a.png.*{said}"):
+        with pytest.raises(CaptureFileError, match=f"a.png.*{said}"):
             read_header(data[:HEADER_BYTES], "a.png", form)
 
 
@@ -254,7 +253,7 @@ def test_rows_of_patches_are_even_as_binned_rows_need() -> None:
 def test_a_map_of_another_size_is_named(what: str) -> None:
     maps = {"depth": depth_codes("apt1_0"), "confidence": confidence()}
     maps[what] = np.ascontiguousarray(maps[what][:-1])
-    with pytest.raises(UnreadableCapture, match=f"{what} map is 48 x 63.*need 48 x 64"):
+    with pytest.raises(CaptureFileError, match=f"{what} map is 48 x 63.*need 48 x 64"):
         published_labels(**maps, frame=FRAME, grid=FocusGrid.learnaf(), nearest_m=0.1, farthest_m=100.0,
                          rotate="ccw", size=SIZE, stride=40)  # fmt: skip
 
@@ -333,7 +332,7 @@ def test_a_truncated_archive_is_named(part: Path, tmp_path: Path, left: float) -
     archive = write_archive(part, tmp_path / "train1.tar.gz")
     data = archive.read_bytes()
     archive.write_bytes(data[: int(left * len(data))])
-    with pytest.raises(DamagedArchive, match=r"train1\.tar\.gz is damaged or cut short"):
+    with pytest.raises(ArchiveError, match=r"train1\.tar\.gz is damaged or cut short"):
         [read() for _, _, read in read_archive(archive, lambda _: True, lambda _: None)]
 
 
@@ -342,8 +341,8 @@ def test_a_damaged_archive_is_named(part: Path, tmp_path: Path) -> None:
     data = bytearray(archive.read_bytes())
     data[-6] ^= 1  # in the checksum
     archive.write_bytes(bytes(data))
-    with pytest.raises(DamagedArchive, match="damaged"):
+    with pytest.raises(ArchiveError, match="damaged"):
         [read() for _, _, read in read_archive(archive, lambda _: True, lambda _: None)]
     archive.write_bytes(b"nonsense" * 200)
-    with pytest.raises(DamagedArchive, match="damaged"):
+    with pytest.raises(ArchiveError, match="damaged"):
         [read() for _, _, read in read_archive(archive, lambda _: True, lambda _: None)]

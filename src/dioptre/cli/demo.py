@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dioptre.cli.console import open_console, progress
+from dioptre.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ def run_demo(config: Demo) -> int:
     from dioptre.pipeline.demo import demo  # noqa: PLC0415
 
     if config.patches < 1:
-        raise ValueError(f"--patches takes a positive number, not {config.patches}")
+        raise InputError(f"--patches takes a positive number, not {config.patches}")
     with progress("simulating and predicting", quiet=False) as moved:
         found = demo(config.out, config.patches, config.seed, workers(), lambda _, n, of: moved(n, of))
     console = open_console()

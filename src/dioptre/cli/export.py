@@ -8,6 +8,8 @@ from typing import Annotated
 
 import tyro
 
+from dioptre.errors import InputError
+
 
 @dataclass(frozen=True)
 class Export:
@@ -45,7 +47,7 @@ def run_export(config: Export) -> int:
 
     if config.int8:
         if config.data is None:
-            raise ValueError("--int8 measures its ranges on patches: give a store with --data")
+            raise InputError("--int8 measures its ranges on patches: give a store with --data")
         found = export_int8(config.run, config.model, open_patches(config.data))
     else:
         found = export(config.run, config.model, config.half)

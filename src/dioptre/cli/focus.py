@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED, open_console, progress
+from dioptre.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,13 +120,13 @@ def _run_look(
     from dioptre.optics import FocusGrid  # noqa: PLC0415
 
     if len(regions) > 1 or config.plot is not None or config.unit == "um":
-        raise ValueError("--at takes one --roi, positions in dioptres or metres, and no --plot")
+        raise InputError("--at takes one --roi, positions in dioptres or metres, and no --plot")
     grid = FocusGrid.learnaf() if values is None else FocusGrid(values)
     if not 0 <= at < len(grid):
-        raise ValueError(f"--at is a position of the ladder, 0..{len(grid) - 1}, not {at}")
+        raise InputError(f"--at is a position of the ladder, 0..{len(grid) - 1}, not {at}")
     many = len(pictures.codes) > 1
     if many and len(pictures.codes) != len(grid):
-        raise ValueError(f"{config.stack} has {len(pictures.codes)} pictures, but the ladder {len(grid)}")
+        raise InputError(f"{config.stack} has {len(pictures.codes)} pictures, but the ladder {len(grid)}")
     look = at if many else 0
     result = focus_from(
         pictures.codes[look],
@@ -160,7 +161,7 @@ def parse_roi(text: str) -> tuple[int, int, int, int]:
     try:
         x, y, w, h = (int(part) for part in text.split(","))
     except ValueError:
-        raise ValueError(
+        raise InputError(
             f"--roi takes x,y,w,h in whole pixels, such as 100,80,128,128, not {text!r}"
         ) from None
     return x, y, w, h
@@ -173,7 +174,7 @@ def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any
     assert config.positions is not None
     if config.positions == "learnaf":
         if config.unit != "dioptres":
-            raise ValueError(f"the positions learnaf are in dioptres, not {config.unit}: leave out --unit")
+            raise InputError(f"the positions learnaf are in dioptres, not {config.unit}: leave out --unit")
         return FocusGrid.learnaf().dioptres
     values = read_positions(config.positions, pictures.names)
     return metres_to_dioptres(values) if config.unit == "metres" else values  # type: ignore[return-value]

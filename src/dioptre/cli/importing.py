@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from dioptre.cli.console import progress
+from dioptre.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ def run_import(config: Importing) -> int:
     if config.check:
         return _check(config)
     if config.out is None:
-        raise ValueError("import needs a source and a folder for the store: dioptre import SRC OUT")
+        raise InputError("import needs a source and a folder for the store: dioptre import SRC OUT")
     if config.workers < 0:
-        raise ValueError(f"--workers is positive, or 0 for one a core, not {config.workers}")
+        raise InputError(f"--workers is positive, or 0 for one a core, not {config.workers}")
     from dioptre.methods.measure import workers  # noqa: PLC0415
     from dioptre.pipeline.importing import Import, import_captures  # noqa: PLC0415
 
@@ -93,7 +94,7 @@ def run_import(config: Importing) -> int:
 
 def _check(config: Importing) -> int:
     if config.out is not None:
-        raise ValueError(f"--check takes one store, not {config.source} and {config.out}")
+        raise InputError(f"--check takes one store, not {config.source} and {config.out}")
     from dioptre.cli.checking import run_check  # noqa: PLC0415
 
     return run_check(config.source, config.json)

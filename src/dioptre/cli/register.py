@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import tyro
 
 from dioptre.cli.console import progress
+from dioptre.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def run_register(config: Register) -> int:
     from dioptre.pipeline.registering import Registration, register  # noqa: PLC0415
 
     if config.size < 0 or config.workers < 0:
-        raise ValueError(f"--size and --workers are positive, not {config.size} and {config.workers}")
+        raise InputError(f"--size and --workers are positive, not {config.size} and {config.workers}")
     point = parse_point(config.principal_point)
     registration = Registration(config.how, config.camera, point, config.size)
     with progress("registering", quiet=False) as moved:
@@ -64,5 +65,5 @@ def parse_point(text: str) -> tuple[float, float]:
     try:
         x, y = (float(item) for item in text.split(","))
     except ValueError:
-        raise ValueError(f"--principal-point takes x,y in pixels, not {text!r}") from None
+        raise InputError(f"--principal-point takes x,y in pixels, not {text!r}") from None
     return x, y

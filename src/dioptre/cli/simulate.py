@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import tyro
 
 from dioptre.cli.console import progress
+from dioptre.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def run_simulate(config: Simulate) -> int:
     from dioptre.pipeline.simulate import Simulation, simulate  # noqa: PLC0415
 
     if config.patches < 1 or config.workers < 0:
-        raise ValueError(f"--patches and --workers are positive, not {config.patches} and {config.workers}")
+        raise InputError(f"--patches and --workers are positive, not {config.patches} and {config.workers}")
     settings = {name: getattr(config, name) for name in Simulation.__dataclass_fields__}
     with progress("simulating", quiet=False) as moved:
         simulate(config.out, Simulation(**settings), config.workers or workers(), moved)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from dioptre.cli.console import progress
+from dioptre.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from dioptre.train.fit import Moment
@@ -132,7 +133,7 @@ class Train:
 def need_torch() -> None:
     """Raises ImportError with the way to get torch, if it is not there."""
     if find_spec("torch") is None:
-        raise ImportError("training needs torch: pip install 'dioptre[train]'")
+        raise MissingExtraError("training needs torch: pip install 'dioptre[train]'")
 
 
 def run_train(config: Train) -> int:

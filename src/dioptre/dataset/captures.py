@@ -58,6 +58,7 @@ from dioptre.dataset.manifest import (
     write_parquet,
 )
 from dioptre.dataset.rows import Row, join_tables, rows_to_table
+from dioptre.errors import FileError
 
 KIND = "captures"
 CAPTURES = "captures"
@@ -94,9 +95,9 @@ class Frame:
 
     def __post_init__(self) -> None:
         if not all(isinstance(value, int) and value >= 0 for value in vars(self).values()):
-            raise ValueError(f"a frame's entries are whole numbers, not {self}")
+            raise FileError(f"a frame's entries are whole numbers, not {self}")
         if self.bits < 1 or self.bits + self.shift > 16:
-            raise ValueError(
+            raise FileError(
                 f"a frame has 1 to 16 bits with its shift, not {self.bits} shifted by {self.shift}"
             )
 
@@ -172,7 +173,7 @@ class CaptureWriter:
         """Makes the folder, or sees that it can be resumed.
 
         Raises:
-            ValueError: If the folder is finished, was begun with something else, or is not a store's.
+            FileError: If the folder is finished, was begun with something else, or is not a store's.
         """
         begin_folder(self.path, self._plan())
         (self.path / CAPTURES).mkdir(exist_ok=True)
@@ -207,17 +208,17 @@ class CaptureWriter:
             codes: Native codes, landscape.
 
         Raises:
-            ValueError: If the frame has another shape, or is there already.
+            FileError: If the frame has another shape, or is there already.
             OSError: If the disk is full. What was written before is not harmed.
         """
         if codes.shape != self.frame_shape or codes.dtype != np.uint16:
-            raise ValueError(
+            raise FileError(
                 f"a frame has uint16 codes of shape {self.frame_shape}, "
                 f"not {codes.dtype} of shape {codes.shape}"
             )
         self.begin()
         if self.has_frame(name, index, view):
-            raise ValueError(f"the capture {name} has a frame of slice {index} and view {view} already")
+            raise FileError(f"the capture {name} has a frame of slice {index} and view {view} already")
         frames = self._frames(name)
         offset = self._end(frames)
         words, bits, shift = pack_frame(codes)
@@ -235,19 +236,19 @@ class CaptureWriter:
                 added. A capture may have no patch.
 
         Raises:
-            ValueError: If a frame is missing, or a patch does not lie in the frame.
+            FileError: If a frame is missing, or a patch does not lie in the frame.
         """
         self.begin()
         missing = self.missing_frames(name)
         if missing:
-            raise ValueError(
+            raise FileError(
                 f"the capture {name} is not complete: {len(missing)} frames are missing, the first is "
                 f"slice {missing[0][0]}, view {missing[0][1]}"
             )
         table = rows_to_table([{FILE: name} | dict(row) for row in rows], len(self.format.grid))
         _check_patches(table, self.frame, self.format)
         if rows and table.column(FILE).unique().to_pylist() != [name]:
-            raise ValueError(f"the column {FILE} of a patch is the name of its capture, {name}")
+            raise FileError(f"the column {FILE} of a patch is the name of its capture, {name}")
         frames, codes_file = self._frames(name), self._file(name, "codes")
         os.truncate(codes_file, self._end(frames))
         self._write_index(name, frames, sha256=hash_file(codes_file))
@@ -266,7 +267,7 @@ class CaptureWriter:
             summary: Whatever else the manifest should say, as plain JSON.
 
         Raises:
-            ValueError: If there is no patch, or the columns of captures differ.
+            FileError: If there is no patch, or the columns of captures differ.
         """
         self.begin()
         summary = plain_json("summary", summary or {})
@@ -274,7 +275,7 @@ class CaptureWriter:
         tables = {name: read_parquet(self._file(name, "parquet")) for name in complete}
         tables = {name: table for name, table in tables.items() if len(table)}
         if not tables:
-            raise ValueError(f"{self.path} cannot be finished: no capture that is complete has a patch")
+            raise FileError(f"{self.path} cannot be finished: no capture that is complete has a patch")
         table = join_tables("captures", tables)
         for name in set(self._names()) - set(complete):
             self.drop(name)
@@ -296,12 +297,12 @@ class CaptureWriter:
 
     def _file(self, name: str, kind: str) -> Path:
         if not NAME.fullmatch(name):
-            raise ValueError(f"a capture's name is letters, digits, '-', '_' and '.', not {name!r}")
+            raise FileError(f"a capture's name is letters, digits, '-', '_' and '.', not {name!r}")
         return _file(self.path, name, kind)
 
     def _check_position(self, index: int, view: int) -> None:
         if not (0 <= index < len(self.format.grid) and 0 <= view < self.format.views):
-            raise ValueError(
+            raise FileError(
                 f"a frame has a slice in 0..{len(self.format.grid) - 1} and a view in "
                 f"0..{self.format.views - 1}, not slice {index} and view {view}"
             )
@@ -360,7 +361,7 @@ def _read_index(path: Path) -> list[Frame]:
     try:
         return [Frame(**entry) for entry in entries["frames"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} does not list the frames of a capture: {error!r}") from None
+        raise FileError(f"{path} does not list the frames of a capture: {error!r}") from None
 
 
 # What fits together
@@ -378,7 +379,7 @@ def _positions(form: StoreFormat) -> list[tuple[int, int]]:
 
 def _check_frame(frame: tuple[int, int], form: StoreFormat) -> None:
     if min(frame) < form.size or frame[0] % form.rows_per_native:
-        raise ValueError(
+        raise FileError(
             f"a frame is at least as large as a patch, {form.size} x {form.size}, with rows divisible by "
             f"{form.rows_per_native}, not {frame[0]} x {frame[1]}"
         )
@@ -391,7 +392,7 @@ def _check_patches(table: pa.Table, frame: tuple[int, int], form: StoreFormat) -
     outside = (row < 0) | (row > below) | (col < 0) | (col > right) | (row % form.rows_per_native != 0)
     if outside.any():
         at = int(np.argmax(outside))
-        raise ValueError(
+        raise FileError(
             f"a patch has its row in 0..{below}, divisible by {form.rows_per_native}, and its col in "
             f"0..{right}, not row {row[at]} and col {col[at]}"
         )
@@ -412,12 +413,10 @@ class Captures:
             _check_patches(table, frame, form)
             self._names, self._of = np.unique(table.column(FILE).to_pylist(), return_inverse=True)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path / TABLE} does not fit its captures: {error}") from None
+            raise FileError(f"{path / TABLE} does not fit its captures: {error}") from None
         strangers = set(self._names.tolist()) - known
         if strangers:
-            raise ValueError(
-                f"{path / TABLE} has patches of {min(strangers)}, which {MANIFEST} does not list"
-            )
+            raise FileError(f"{path / TABLE} has patches of {min(strangers)}, which {MANIFEST} does not list")
         self._path = path
         self._manifest = manifest
         self._row = table.column("row").to_numpy()
@@ -453,12 +452,12 @@ class Captures:
             for kind, expected in hashes.items():
                 file = _file(self._path, name, kind)
                 if not file.is_file():
-                    raise ValueError(f"{file} is missing")
+                    raise FileError(f"{file} is missing")
                 if hash_file(file) != expected:
-                    raise ValueError(f"{file} has changed since it was written")
+                    raise FileError(f"{file} has changed since it was written")
             self._capture(name)
         if _hash_store(self._manifest, table) != self._manifest["sha256"]:
-            raise ValueError(f"{self._path / TABLE} or the manifest has changed since it was written")
+            raise FileError(f"{self._path / TABLE} or the manifest has changed since it was written")
 
 
 @dataclass(frozen=True, eq=False)
@@ -526,10 +525,10 @@ def _open_capture(
         with file.open("rb") as opened:
             size = os.fstat(opened.fileno()).st_size
             if size != expected:
-                raise ValueError(f"it has {size} bytes, but its .json promises {expected}")
+                raise FileError(f"it has {size} bytes, but its .json promises {expected}")
             memory = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
-        raise ValueError(f"the capture {file} cannot be read: {error}") from None
+        raise FileError(f"the capture {file} cannot be read: {error}") from None
     return _Capture(np.frombuffer(memory, WORD), memory, frames, _native_shape(frame, form), form)
 
 
@@ -544,12 +543,12 @@ def _list_frames(
     file, shape = _file(path, name, "json"), _native_shape(frame, form)
     listed = _read_index(file)
     if sorted((each.slice, each.view) for each in listed) != _positions(form):
-        raise ValueError(
+        raise FileError(
             f"{file} lists {len(listed)} frames, not each of {len(form.grid)} x {form.views} once"
         )
     ends = [0, *(each.end(shape) for each in listed)]
     if [each.offset for each in listed] != ends[:-1]:
-        raise ValueError(f"{file} lists frames that do not follow each other")
+        raise FileError(f"{file} lists frames that do not follow each other")
     frames = np.empty((len(form.grid), form.views, 3), np.int64)
     for each in listed:
         frames[each.slice, each.view] = each.offset // WORD.itemsize, each.bits, each.shift

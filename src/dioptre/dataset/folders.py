@@ -28,6 +28,7 @@ from dioptre.dataset.images import read_pictures
 from dioptre.dataset.labels import Frame, Labels, map_factor
 from dioptre.dataset.maps import read_map
 from dioptre.dataset.rows import SPLITS
+from dioptre.errors import FileError
 from dioptre.optics import CameraModel, FocusGrid, metres_to_dioptres
 
 CAPTURE = "capture.toml"
@@ -89,45 +90,45 @@ class OwnCapture:
         _one_of("order", self.order, (FAR_FIRST, NEAR_FIRST))
         _one_of("depth_unit", self.depth_unit, tuple(PER_METRE))
         if not NAME.fullmatch(self.name):
-            raise ValueError(f"the folder's name {self.name!r} has more than letters, digits, - _ and .")
+            raise FileError(f"the folder's name {self.name!r} has more than letters, digits, - _ and .")
         if (self.depth is None) == (self.labels is None):
-            raise ValueError(
+            raise FileError(
                 "its labels are missing: add depth (a map in metres) or labels (a table row,col,index)"
                 if self.depth is None
                 else "it has both depth and labels: give one of them"
             )
         if self.confidence is not None and self.depth is None:
-            raise ValueError("it has confidence, but no depth")
+            raise FileError("it has confidence, but no depth")
 
     @classmethod
     def from_toml(cls, path: Path) -> "OwnCapture":
         """Returns what a capture.toml says.
 
         Raises:
-            ValueError: If it cannot be read, or something is missing or wrong, in one sentence.
+            FileError: If it cannot be read, or something is missing or wrong, in one sentence.
         """
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+            raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not a TOML file: {error}") from None
+            raise FileError(f"{path} is not a TOML file: {error}") from None
         try:
             return cls._from_table(path.parent, table)
         except KeyError as error:
-            raise ValueError(f"{path} lacks the entry {error}") from None
+            raise FileError(f"{path} lacks the entry {error}") from None
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} does not describe a capture: {error}") from None
+            raise FileError(f"{path} does not describe a capture: {error}") from None
         except OSError as error:
-            raise ValueError(f"{path}: {error.filename}: {error.strerror}") from None
+            raise FileError(f"{path}: {error.filename}: {error.strerror}") from None
 
     @classmethod
     def _from_table(cls, folder: Path, table: Mapping[str, Any]) -> "OwnCapture":
         for key, value in table.items():
             if key not in ENTRIES:
-                raise ValueError(f"it has the unknown entry {key!r}")
+                raise FileError(f"it has the unknown entry {key!r}")
             if not isinstance(value, ENTRIES[key]) or isinstance(value, bool):
-                raise ValueError(f"its entry {key} is {value!r}, not {ENTRIES[key][-1].__name__}")
+                raise FileError(f"its entry {key} is {value!r}, not {ENTRIES[key][-1].__name__}")
         named = table["camera"]
         camera = CameraModel.pixel3() if named == "pixel3" else CameraModel.from_toml(folder / named)
         given: dict[str, Any] = {key: folder / table[key] for key in PATHS if key in table}
@@ -147,7 +148,7 @@ class OwnCapture:
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"its {name} is {value!r}, not one of {', '.join(choices)}")
+        raise FileError(f"its {name} is {value!r}, not one of {', '.join(choices)}")
 
 
 def list_folders(source: Path) -> list[Path]:
@@ -164,7 +165,7 @@ def read_codes(capture: OwnCapture) -> tuple[Codes, float]:
     """Returns the codes of a capture, far to near, and its white.
 
     Raises:
-        ValueError: If pictures cannot be read, are not 8- or 16-bit codes, or do not fit the ladder, the
+        FileError: If pictures cannot be read, are not 8- or 16-bit codes, or do not fit the ladder, the
             camera or each other.
     """
     pictures = read_pictures(capture.slices)
@@ -173,11 +174,11 @@ def read_codes(capture: OwnCapture) -> tuple[Codes, float]:
         codes = _join_views(capture, codes)
     codes = _sixteen_bit(capture, codes)
     if len(codes) != len(capture.grid):
-        raise ValueError(
+        raise FileError(
             f"{capture.slices} has {len(codes)} slices, but the ladder has {len(capture.grid)} positions"
         )
     if codes.shape[2:] != capture.camera.frame:
-        raise ValueError(
+        raise FileError(
             f"{capture.slices} has pictures of {codes.shape[3]} x {codes.shape[2]} pixels, but the camera's "
             f"frame is {capture.camera.frame[1]} x {capture.camera.frame[0]}"
         )
@@ -193,7 +194,7 @@ def _join_views(
     assert capture.right is not None
     right = read_pictures(capture.right).codes
     if left.shape != right.shape or left.shape[1] != 1 or left.dtype != right.dtype:
-        raise ValueError(
+        raise FileError(
             f"{capture.slices} and {capture.right} are not two views of the same slices: "
             f"{left.dtype} of shape {left.shape} and {right.dtype} of shape {right.shape}"
         )
@@ -202,7 +203,7 @@ def _join_views(
 
 def _sixteen_bit(capture: OwnCapture, codes: Shaped[np.ndarray, "slice view row col"]) -> Codes:
     if codes.dtype not in (np.uint8, np.uint16):
-        raise ValueError(f"{capture.slices} holds {codes.dtype} pixels; a store holds 8- or 16-bit codes")
+        raise FileError(f"{capture.slices} holds {codes.dtype} pixels; a store holds 8- or 16-bit codes")
     return codes.astype(np.uint16, copy=False)
 
 
@@ -218,7 +219,7 @@ def own_labels(capture: OwnCapture, frame: Frame, size: int, stride: int) -> Lab
     """Returns the labels of a capture: of all patches from its depth map, or those of its table.
 
     Raises:
-        ValueError: If the map or the table cannot be read, or does not fit the frame or the ladder.
+        FileError: If the map or the table cannot be read, or does not fit the frame or the ladder.
     """
     if capture.labels is not None:
         return read_table(capture.labels, capture.grid, frame, size)
@@ -227,7 +228,7 @@ def own_labels(capture: OwnCapture, frame: Frame, size: int, stride: int) -> Lab
     try:
         map_factor(depth.shape, frame)
     except ValueError as error:
-        raise ValueError(f"{capture.depth}: {error}") from None
+        raise FileError(f"{capture.depth}: {error}") from None
     confidence = known.astype(np.float64)
     if capture.confidence is not None:
         confidence *= _read_confidence(capture.confidence, depth.shape)
@@ -237,9 +238,9 @@ def own_labels(capture: OwnCapture, frame: Frame, size: int, stride: int) -> Lab
 def _read_confidence(path: Path, shape: tuple[int, ...]) -> Float[np.ndarray, "map_row map_col"]:
     found = read_map(path)
     if not np.issubdtype(found.dtype, np.floating):
-        raise ValueError(f"{path} holds {found.dtype}; a confidence map holds floats in [0, 1]")
+        raise FileError(f"{path} holds {found.dtype}; a confidence map holds floats in [0, 1]")
     if found.shape != shape:
-        raise ValueError(f"{path} has shape {found.shape}, but the depth map has {shape}")
+        raise FileError(f"{path} has shape {found.shape}, but the depth map has {shape}")
     return found
 
 
@@ -253,11 +254,11 @@ def read_depth(
         unit: "m" or "mm". Infinity is 0 dioptres; NaN, 0 and less mean that the depth is not known.
 
     Raises:
-        ValueError: If whole numbers are said to be metres: such a map most likely holds something else.
+        FileError: If whole numbers are said to be metres: such a map most likely holds something else.
     """
     found = read_map(path)
     if unit == "m" and np.issubdtype(found.dtype, np.integer):
-        raise ValueError(
+        raise FileError(
             f"{path} holds whole numbers ({found.dtype}), which are hardly metres: "
             'say depth_unit = "mm" if they are millimetres'
         )
@@ -270,20 +271,20 @@ def read_table(path: Path, grid: FocusGrid, frame: Frame, size: int) -> Labels:
     """Returns the labels of a CSV file with the columns row, col and index, or row, col and dioptres.
 
     Raises:
-        ValueError: If a line is wrong, in one sentence with its number.
+        FileError: If a line is wrong, in one sentence with its number.
     """
     try:
         lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
     except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a CSV file: {error}") from None
+        raise FileError(f"{path} is not a CSV file: {error}") from None
     header = [name.strip().lower() for name in lines[0]] if lines else []
     if header not in LABEL_HEADERS:
-        raise ValueError(f"{path} begins with {','.join(header)!r}, not row,col,index or row,col,dioptres")
+        raise FileError(f"{path} begins with {','.join(header)!r}, not row,col,index or row,col,dioptres")
     numbered = [(at, line) for at, line in enumerate(lines[1:], 2) if line]
     if not numbered:
-        raise ValueError(f"{path} has no line but its header")
+        raise FileError(f"{path} has no line but its header")
     parsed = [_label(path, at, line, header[2], grid, frame, size) for at, line in numbered]
     places = np.array([place for place, _, _ in parsed])
     return Labels(
@@ -308,16 +309,16 @@ def _label(
         row, col = int(line[0]), int(line[1])
         value = int(line[2]) if what == "index" else float(line[2])
     except (ValueError, IndexError):
-        raise ValueError(f"line {at} of {path} is {','.join(line)!r}, not row,col,{what}") from None
+        raise FileError(f"line {at} of {path} is {','.join(line)!r}, not row,col,{what}") from None
     if not (0 <= row <= frame[0] - size and 0 <= col <= frame[1] - size):
-        raise ValueError(
+        raise FileError(
             f"line {at} of {path}: the patch of {size} x {size} at row {row}, column {col} is not inside the "
             f"frame of {frame[0]} x {frame[1]}"
         )
     if what == "dioptres":
         if not 0 <= value < np.inf:
-            raise ValueError(f"line {at} of {path}: {value} is not a depth in dioptres")
+            raise FileError(f"line {at} of {path}: {value} is not a depth in dioptres")
         return (row, col), float(value), int(grid.nearest_index(float(value)))
     if not 0 <= value < len(grid):
-        raise ValueError(f"line {at} of {path}: the index is in 0..{len(grid) - 1}, not {value}")
+        raise FileError(f"line {at} of {path}: the index is in 0..{len(grid) - 1}, not {value}")
     return (row, col), float(grid.dioptres[int(value)]), int(value)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES
 
@@ -35,15 +36,15 @@ class StoreFormat:
 
     def __post_init__(self) -> None:
         if self.rows_per_native not in (1, 2):
-            raise ValueError(f"a store has 1 or 2 rows for each native row, not {self.rows_per_native}")
+            raise InputError(f"a store has 1 or 2 rows for each native row, not {self.rows_per_native}")
         if self.size < 1 or self.size % self.rows_per_native:
-            raise ValueError(
+            raise InputError(
                 f"a patch's size is positive and divisible by {self.rows_per_native}, not {self.size}"
             )
         if self.views not in (1, 2):
-            raise ValueError(f"a patch has one view or two, not {self.views}")
+            raise InputError(f"a patch has one view or two, not {self.views}")
         if not -math.inf < self.black < self.white < math.inf:
-            raise ValueError(f"white must lie above black, not black {self.black:g} and white {self.white:g}")
+            raise InputError(f"white must lie above black, not black {self.black:g} and white {self.white:g}")
 
     @property
     def native_rows(self) -> int:

@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
+from dioptre.errors import FileError, StackFileError
+
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".pgm", ".webp")
 TIFF_SUFFIXES = (".tif", ".tiff")
 NUMPY_SUFFIXES = (".npy", ".npz")
@@ -50,10 +52,6 @@ Progress = Callable[[int, int], None]
 NaturalKey = tuple[tuple[str | Decimal, ...], str]
 
 
-class UnreadableStack(ValueError):  # noqa: N818 (it names the thing, not that it is an error)
-    """Pictures or positions that cannot be used, in one sentence with the file and the value."""
-
-
 @dataclass(frozen=True, eq=False)
 class Pictures:
     """The pictures of one stack, as they are in the file.
@@ -73,11 +71,11 @@ class Pictures:
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 4 or self.codes.shape[1] not in (1, 2) or 0 in self.codes.shape:
-            raise ValueError(
+            raise FileError(
                 f"pictures are (slice, 1 or 2 views, row, col), not an array of shape {self.codes.shape}"
             )
         if len(self.names) != len(self.codes):
-            raise ValueError(f"{len(self.codes)} slices have {len(self.names)} names")
+            raise FileError(f"{len(self.codes)} slices have {len(self.names)} names")
 
 
 def read_pictures(path: str | Path, progress: Progress | None = None) -> Pictures:
@@ -89,23 +87,21 @@ def read_pictures(path: str | Path, progress: Progress | None = None) -> Picture
             end for a file that is read in one go.
 
     Raises:
-        UnreadableStack: If there is no stack there, or a part of it cannot be read.
+        StackFileError: If there is no stack there, or a part of it cannot be read.
     """
     path = Path(path)
     try:
         if path.is_dir():
             return _read_folder(path, progress)
         if not path.exists():
-            raise UnreadableStack(f"there is no file or folder {path}; a stack is {ACCEPTED}")
+            raise StackFileError(f"there is no file or folder {path}; a stack is {ACCEPTED}")
         if path.suffix.lower() in TIFF_SUFFIXES:
             return _read_tiff(path, progress)
         if path.suffix.lower() in NUMPY_SUFFIXES:
             return _read_numpy(path, progress)
     except OSError as error:
-        raise UnreadableStack(
-            f"{error.filename or path} cannot be read: {error.strerror or error}"
-        ) from error
-    raise UnreadableStack(f"{path} is not a stack of pictures; a stack is {ACCEPTED}")
+        raise StackFileError(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
+    raise StackFileError(f"{path} is not a stack of pictures; a stack is {ACCEPTED}")
 
 
 def read_look(path: str | Path, progress: Progress | None = None) -> Pictures:
@@ -117,7 +113,7 @@ def read_look(path: str | Path, progress: Progress | None = None) -> Pictures:
         progress: As for `read_pictures`.
 
     Raises:
-        UnreadableStack: If it cannot be read.
+        StackFileError: If it cannot be read.
     """
     path = Path(path)
     side = SIDE.search(path.name)
@@ -130,7 +126,7 @@ def read_look(path: str | Path, progress: Progress | None = None) -> Pictures:
         files = [path.with_name(f"{stem}{_in_case(view, side[1])}{ending}") for view in ("left", "right")]
     for file in files:
         if not file.is_file():
-            raise UnreadableStack(f"{path} has no partner: {file.name} is missing")
+            raise StackFileError(f"{path} has no partner: {file.name} is missing")
     with quiet_readers():
         codes = _read_alike(files, progress)
     return Pictures(codes[None], (files[0].name,), (), _white(codes.dtype))
@@ -153,11 +149,11 @@ def read_photographs(
         names: Only these; all by default.
 
     Raises:
-        UnreadableStack: If the folder holds no pictures, or one that cannot be read.
+        StackFileError: If the folder holds no pictures, or one that cannot be read.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise UnreadableStack(f"there is no folder of photographs {folder}")
+        raise StackFileError(f"there is no folder of photographs {folder}")
     with quiet_readers():
         files = _list_pictures(folder) if names is None else [folder / name for name in names]
         pictures = {file.name: _read_picture(file) for file in files}
@@ -200,7 +196,7 @@ def _list_pictures(folder: Path) -> list[Path]:
         if file.suffix.lower() in PICTURE_SUFFIXES and not file.name.startswith(".") and not file.is_dir()
     ]
     if not files:
-        raise UnreadableStack(f"the folder {folder} holds no pictures ({' '.join(PICTURE_SUFFIXES)})")
+        raise StackFileError(f"the folder {folder} holds no pictures ({' '.join(PICTURE_SUFFIXES)})")
     return sorted(files, key=lambda file: natural_key(file.name))
 
 
@@ -229,12 +225,12 @@ def _pair_views(files: list[Path]) -> list[tuple[Path, ...]]:
     pairs: dict[str, dict[str, Path]] = {}
     for file in files:
         if file not in sided:
-            raise UnreadableStack(
+            raise StackFileError(
                 f"{file} is neither *_left.* nor *_right.*, but {next(iter(sided)).name} beside it is"
             )
         pair = pairs.setdefault(SIDE.sub("", file.name).removesuffix(file.suffix).casefold(), {})
         if sided[file] in pair:
-            raise UnreadableStack(f"{file} and {pair[sided[file]].name} are the same view of one slice")
+            raise StackFileError(f"{file} and {pair[sided[file]].name} are the same view of one slice")
         pair[sided[file]] = file
     return [_both_views(pair) for pair in pairs.values()]
 
@@ -243,7 +239,7 @@ def _both_views(pair: dict[str, Path]) -> tuple[Path, Path]:
     if len(pair) == 1:
         ((side, file),) = pair.items()
         missing = SIDE.sub("_right" if side == "left" else "_left", file.name)
-        raise UnreadableStack(f"{file} has no partner: {missing} is missing")
+        raise StackFileError(f"{file} has no partner: {missing} is missing")
     return pair["left"], pair["right"]
 
 
@@ -254,7 +250,7 @@ def _read_alike(files: list[Path], progress: Progress | None) -> Shaped[np.ndarr
     for at, file in enumerate(files):
         picture = _read_picture(file) if at else first
         if picture.shape != first.shape or picture.dtype != first.dtype:
-            raise UnreadableStack(
+            raise StackFileError(
                 f"{file} is {_describe(picture)}, but {files[0].name} is {_describe(first)}: "
                 "the pictures of a stack are alike"
             )
@@ -286,20 +282,20 @@ def decode_picture(data: bytes, name: str) -> Picture:
         name: What to call it in an error.
 
     Raises:
-        UnreadableStack: If it is damaged, cut short or no picture.
+        StackFileError: If it is damaged, cut short or no picture.
     """
     import cv2  # noqa: PLC0415 (start-up time)
 
     if not data:
-        raise UnreadableStack(f"{name} is an empty file")
+        raise StackFileError(f"{name} is an empty file")
     if _is_broken_png(data):
-        raise UnreadableStack(f"{name} is a damaged PNG, or cut short")
+        raise StackFileError(f"{name} is a damaged PNG, or cut short")
     try:
         picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
-        raise UnreadableStack(f"{name} cannot be read as a picture: {_reason(error)}") from error
+        raise StackFileError(f"{name} cannot be read as a picture: {_reason(error)}") from error
     if picture is None:
-        raise UnreadableStack(
+        raise StackFileError(
             f"{name} cannot be read as a picture: it is damaged, cut short or something else"
         )
     return _green(picture)
@@ -330,7 +326,7 @@ def _refuse_pages(file: Path) -> None:
     except Exception:  # a damaged TIFF raises nearly anything; decoding it will tell
         return
     if pages > 1:
-        raise UnreadableStack(
+        raise StackFileError(
             f"{file} has {pages} pages, but a folder holds one picture in each file, or one multi-page TIFF"
         )
 
@@ -385,10 +381,10 @@ def _read_tiff(path: Path, progress: Progress | None) -> Pictures:
     with quiet_readers():
         try:
             series = _tiff_series(path)
-        except (UnreadableStack, OSError):
+        except (StackFileError, OSError):
             raise
         except Exception as error:  # a damaged TIFF raises nearly anything: struct.error, KeyError, ...
-            raise UnreadableStack(f"{path} is not a readable TIFF: {_reason(error)}") from error
+            raise StackFileError(f"{path} is not a readable TIFF: {_reason(error)}") from error
     codes = _one_stack(path, [_arrange(path, pages, axes) for pages, axes in series])
     names = tuple(f"page {page}" for page in range(1, len(codes) + 1))
     return _from_file(path, codes, names, progress)
@@ -411,7 +407,7 @@ def _check_page_list(path: Path, tiff: Any) -> None:
         return
     tiff.filehandle.seek(at)
     if tiff.filehandle.read(tiff.tiff.offsetsize) != bytes(tiff.tiff.offsetsize):
-        raise UnreadableStack(f"{path} is damaged or cut short: page {len(tiff.pages) + 1} is not there")
+        raise StackFileError(f"{path} is damaged or cut short: page {len(tiff.pages) + 1} is not there")
 
 
 def _series_codes(
@@ -420,7 +416,7 @@ def _series_codes(
     """Returns a series and the letters of its axes, decoded by OpenCV where tifffile lacks the codec."""
     missing = sum(page is None for page in series.pages)
     if missing:  # tifffile would fill them with zeros
-        raise UnreadableStack(f"{path} lacks {missing} of the {len(series.pages)} pages that it describes")
+        raise StackFileError(f"{path} lacks {missing} of the {len(series.pages)} pages that it describes")
     try:
         return series.asarray(), series.axes
     except (ImportError, ValueError) as error:
@@ -439,7 +435,7 @@ def _decode_pages(path: Path) -> list[Shaped[np.ndarray, "_ _"]]:
     if not done:  # perhaps a path that OpenCV does not open
         done, pages = cv2.imdecodemulti(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
     if not done:
-        raise UnreadableStack(f"{path} is damaged, or compressed in a way that is not supported")
+        raise StackFileError(f"{path} is damaged, or compressed in a way that is not supported")
     return [_green(page) for page in pages]
 
 
@@ -451,7 +447,7 @@ def _arrange(path: Path, codes: Shaped[np.ndarray, "..."], axes: str) -> Codes:
     """
     told = f"axes {axes} of shape {codes.shape}"
     if codes.size == 0:
-        raise UnreadableStack(f"{path} has no pixels: it has {told}")
+        raise StackFileError(f"{path} has no pixels: it has {told}")
     if "S" in axes and codes.shape[axes.index("S")] <= 4:
         samples = axes.index("S")
         codes = codes.take(_green_channel(codes.shape[samples]), axis=samples)
@@ -464,7 +460,7 @@ def _arrange(path: Path, codes: Shaped[np.ndarray, "..."], axes: str) -> Codes:
         return codes.reshape(-1, 1, rows, cols)
     if axes.endswith("YX") and len(several) == 2 and "C" in several and lead[axes.index("C")] == 2:
         return np.moveaxis(codes, axes.index("C"), -3).reshape(-1, 2, rows, cols)
-    raise UnreadableStack(f"{path} has {told}; a stack has slices, one or two views, rows and columns")
+    raise StackFileError(f"{path} has {told}; a stack has slices, one or two views, rows and columns")
 
 
 def _one_stack(path: Path, stacks: list[Shaped[np.ndarray, "_ _ _ _"]]) -> Codes:
@@ -475,7 +471,7 @@ def _one_stack(path: Path, stacks: list[Shaped[np.ndarray, "_ _ _ _"]]) -> Codes
     if len(kinds) == 1 and stacks[0].shape[:2] == (1, 1):
         return np.concatenate(stacks)
     found = ", ".join(f"{count} of shape {shape} and {dtype}" for (shape, dtype), count in kinds.items())
-    raise UnreadableStack(
+    raise StackFileError(
         f"{path} holds {len(stacks)} stacks (slice, view, row, col), not one: {found or 'no pages'}"
     )
 
@@ -486,10 +482,10 @@ def _one_stack(path: Path, stacks: list[Shaped[np.ndarray, "_ _ _ _"]]) -> Codes
 def _read_numpy(path: Path, progress: Progress | None) -> Pictures:
     try:
         array = _load_array(path)
-    except (UnreadableStack, OSError):
+    except (StackFileError, OSError):
         raise
     except Exception as error:  # as with a TIFF: BadZipFile, EOFError, TokenError, ...
-        raise UnreadableStack(f"{path} is not a readable array of numbers: {_reason(error)}") from error
+        raise StackFileError(f"{path} is not a readable array of numbers: {_reason(error)}") from error
     codes = _array_codes(path, array)
     return _from_file(path, codes, tuple(f"slice {at}" for at in range(len(codes))), progress)
 
@@ -511,7 +507,7 @@ def _stack_name(path: Path, names: list[str]) -> str:
     for name in ARRAY_NAMES:
         if name in names:
             return name
-    raise UnreadableStack(
+    raise StackFileError(
         f"{path} holds the arrays {', '.join(names) or '(none)'}; "
         f"the stack is the only one, or called {' or '.join(ARRAY_NAMES)}"
     )
@@ -526,7 +522,7 @@ def _array_codes(path: Path, array: Shaped[np.ndarray, "..."]) -> Codes:
             return np.asarray(array)
         case (slices, rows, cols, 3) if _is_stack(slices, rows, cols):
             return np.asarray(array[:, None, ..., _green_channel(3)])
-    raise UnreadableStack(
+    raise StackFileError(
         f"{path} holds an array of shape {array.shape}; "
         f"a stack is {ARRAY_SHAPES}, at least {MIN_SIDE} x {MIN_SIDE} pixels"
     )
@@ -539,7 +535,7 @@ def _is_stack(slices: int, rows: int, cols: int) -> bool:
 def _from_file(path: Path, codes: Codes, names: tuple[str, ...], progress: Progress | None) -> Pictures:
     """Returns the pictures of a file that holds the whole stack, in this machine's byte order."""
     if not (np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)):
-        raise UnreadableStack(f"{path} holds values of type {codes.dtype}; pictures are integers or floats")
+        raise StackFileError(f"{path} holds values of type {codes.dtype}; pictures are integers or floats")
     codes = codes.astype(codes.dtype.newbyteorder("="), copy=False)
     if progress:
         progress(len(codes), len(codes))
@@ -557,22 +553,22 @@ def positions_from_names(names: Sequence[str]) -> Positions:
     """Returns the number in each name that varies from slice to slice: IMG_00.198.jpg gives 0.198.
 
     Raises:
-        UnreadableStack: If a name has no number, if more than one of its numbers varies, or if two
+        StackFileError: If a name has no number, if more than one of its numbers varies, or if two
             slices have the same.
     """
     numbers = [_numbers_in(name) for name in names]
     for name, found in zip(names, numbers, strict=True):
         if not found:
-            raise UnreadableStack(f"the name {name} has no number to take a position from")
+            raise StackFileError(f"the name {name} has no number to take a position from")
         if len(found) != len(numbers[0]):
-            raise UnreadableStack(
+            raise StackFileError(
                 f"the names {names[0]} and {name} have {len(numbers[0])} and {len(found)} numbers: "
                 "it is not clear which one is the position"
             )
     fields = list(zip(*numbers, strict=True))
     varying = [field for field in fields if len(set(field)) > 1] if len(names) > 1 else fields
     if len(varying) != 1:
-        raise UnreadableStack(
+        raise StackFileError(
             f"{len(varying)} numbers vary between the names ({', '.join(names[:2])}, ...): "
             "just one, the position, must"
         )
@@ -597,7 +593,7 @@ def read_positions(text: str, names: Sequence[str]) -> Positions:
         names: The names of the slices.
 
     Raises:
-        UnreadableStack: If that does not give one finite number for each slice, all different.
+        StackFileError: If that does not give one finite number for each slice, all different.
     """
     if text.strip() == "names":
         return positions_from_names(names)
@@ -620,13 +616,13 @@ def _to_number(text: str) -> float | None:
 def _check_positions(source: str, positions: Sequence[float], names: Sequence[str]) -> Positions:
     """Returns the positions as an array, if there is a different finite one for each slice."""
     if len(positions) != len(names):
-        raise UnreadableStack(f"{source}: {len(positions)} positions for {len(names)} slices")
+        raise StackFileError(f"{source}: {len(positions)} positions for {len(names)} slices")
     owner: dict[float, str] = {}
     for name, position in zip(names, positions, strict=True):
         if not np.isfinite(position):
-            raise UnreadableStack(f"{source}: the position of {name} is {position}, not a finite number")
+            raise StackFileError(f"{source}: the position of {name} is {position}, not a finite number")
         if position in owner:
-            raise UnreadableStack(
+            raise StackFileError(
                 f"{source}: {owner[position]} and {name} have the same position, {position:g}"
             )
         owner[position] = name
@@ -639,11 +635,11 @@ def _positions_from_file(path: Path, names: Sequence[str]) -> Positions:
     if not named:
         return _check_positions(str(path), [number for _, number in rows], names)
     if len(named) != len(rows):
-        raise UnreadableStack(f"{path} has lines without a name, or the same name twice")
+        raise StackFileError(f"{path} has lines without a name, or the same name twice")
     table = dict(rows)
     missing = [name for name in names if name not in table and Path(name).stem not in table]
     if missing:
-        raise UnreadableStack(
+        raise StackFileError(
             f"{path} has {len(names) - len(missing)} positions for {len(names)} slices: "
             f"{missing[0]} is not in it"
         )
@@ -656,9 +652,9 @@ def _position_rows(path: Path) -> list[tuple[str, float]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise UnreadableStack(f"there is no file {path}; positions are {POSITION_FORMS}") from None
+        raise StackFileError(f"there is no file {path}; positions are {POSITION_FORMS}") from None
     except (OSError, ValueError) as error:
-        raise UnreadableStack(f"{path} cannot be read as positions: {error}") from error
+        raise StackFileError(f"{path} cannot be read as positions: {error}") from error
     rows: list[tuple[str, float]] = []
     lines = [(at, line.strip()) for at, line in enumerate(text.splitlines(), 1)]
     lines = [(at, line) for at, line in lines if line and not line.startswith("#")]
@@ -667,7 +663,7 @@ def _position_rows(path: Path) -> list[tuple[str, float]]:
         if number is not None:
             rows.append((name, number))
         elif (at, line) != lines[0]:  # the first may be a header
-            raise UnreadableStack(f"line {at} of {path} is {line!r}, not a number, or a name and a number")
+            raise StackFileError(f"line {at} of {path} is {line!r}, not a number, or a name and a number")
     return rows
 
 

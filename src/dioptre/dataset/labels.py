@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.lib.stride_tricks import sliding_window_view
 
+from dioptre.errors import InputError
 from dioptre.optics import FocusGrid, Reals, metres_to_dioptres
 
 SIZE = 128  # rows and columns of a patch (paper, Dataset)
@@ -50,7 +51,7 @@ def metres_to_code(distance_m: Reals, nearest_m: float = NEAREST_M, farthest_m: 
 def _ends(nearest_m: float, farthest_m: float) -> tuple[float, float]:
     """Returns the dioptres of the codes 0 and 255."""
     if not 0 < nearest_m < farthest_m:
-        raise ValueError(f"depth codes span 0 < nearest < farthest, not {nearest_m:g} m to {farthest_m:g} m")
+        raise InputError(f"depth codes span 0 < nearest < farthest, not {nearest_m:g} m to {farthest_m:g} m")
     return 1.0 / nearest_m, 1.0 / farthest_m
 
 
@@ -60,7 +61,7 @@ def _ends(nearest_m: float, farthest_m: float) -> tuple[float, float]:
 def patch_places(frame: Frame, size: int = SIZE, stride: int = STRIDE) -> Places:
     """Returns the place of every patch of a frame, row by row from the top left."""
     if min(frame) < size:
-        raise ValueError(f"a frame of {frame[0]} x {frame[1]} pixels holds no patch of {size} x {size}")
+        raise InputError(f"a frame of {frame[0]} x {frame[1]} pixels holds no patch of {size} x {size}")
     rows, cols = (np.arange(0, length - size + 1, stride) for length in frame)
     return np.stack(np.meshgrid(rows, cols, indexing="ij"), axis=-1).reshape(-1, 2)
 
@@ -97,7 +98,7 @@ def patch_medians(
         size: Rows and columns of a patch.
 
     Raises:
-        ValueError: If a pixel of the map is not a square of whole frame pixels.
+        InputError: If a pixel of the map is not a square of whole frame pixels.
     """
     factor = map_factor(values.shape, frame)
     marked = np.where(valid, values, np.nan)
@@ -115,7 +116,7 @@ def map_factor(shape: tuple[int, ...], frame: Frame) -> int:
     """Returns how many frame pixels a side of a map's pixel has: 4 for the published maps."""
     factor = frame[0] // max(shape[0], 1)
     if len(shape) != 2 or factor < 1 or (shape[0] * factor, shape[1] * factor) != frame:
-        raise ValueError(
+        raise InputError(
             f"a map of {' x '.join(map(str, shape))} does not divide the frame of "
             f"{frame[0]} x {frame[1]} pixels"
         )
@@ -171,7 +172,7 @@ class Labels:
             stride: From patch to patch.
         """
         if depth.shape != confidence.shape:
-            raise ValueError(
+            raise InputError(
                 f"depth is {depth.shape[0]} x {depth.shape[1]}, "
                 f"but confidence is {confidence.shape[0]} x {confidence.shape[1]}"
             )

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 from dioptre import __version__
 from dioptre.dataset.format import StoreFormat
+from dioptre.errors import FileError
 
 LAYOUT = 1  # of the files in the folder; a reader knows one
 MANIFEST = "manifest.json"
@@ -41,12 +42,12 @@ def plain_json(name: str, entries: Mapping[str, Any]) -> dict[str, Any]:
     """Returns entries of a manifest as they will be read back from the disk.
 
     Raises:
-        ValueError: If they are not plain JSON.
+        FileError: If they are not plain JSON.
     """
     try:
         return json.loads(canonical(dict(entries)))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"a store's {name} is plain JSON: {error}") from None
+        raise FileError(f"a store's {name} is plain JSON: {error}") from None
 
 
 def plan_of(kind: str, form: StoreFormat, config: Mapping[str, Any], **further: object) -> dict[str, Any]:
@@ -70,19 +71,19 @@ def begin_folder(folder: Path, plan: Mapping[str, Any], what: str = "a patch sto
         what: What will be in the folder, in words.
 
     Raises:
-        ValueError: If the folder is finished, was begun with something else, or holds something else.
+        FileError: If the folder is finished, was begun with something else, or holds something else.
     """
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file, not a folder for {what}")
+        raise FileError(f"{folder} is a file, not a folder for {what}")
     if (folder / MANIFEST).exists():
-        raise ValueError(f"{folder} is finished already; write to another folder, or delete it")
+        raise FileError(f"{folder} is finished already; write to another folder, or delete it")
     folder.mkdir(parents=True, exist_ok=True)
     # Listed before looking for the plan: another process may be beginning the same store.
     strangers = sorted(file.name for file in folder.iterdir() if file.suffix != PARTIAL)
     if (folder / WRITING).exists():
         _check_plan(folder, plan)
     elif strangers:
-        raise ValueError(f"{folder} is not an empty folder nor {what}: it has {strangers[0]}")
+        raise FileError(f"{folder} is not an empty folder nor {what}: it has {strangers[0]}")
     else:
         write_json(folder / WRITING, plan)
 
@@ -91,7 +92,7 @@ def _check_plan(folder: Path, plan: Mapping[str, Any]) -> None:
     begun = read_json(folder / WRITING)
     difference = _first_difference({key: begun.get(key) for key in plan}, dict(plan))
     if difference:
-        raise ValueError(
+        raise FileError(
             f"{folder} cannot be resumed: it was begun with {difference}; write to another folder"
         )
 
@@ -148,10 +149,10 @@ def read_manifest(folder: Path, what: str = "a patch store") -> dict[str, Any]:
     """Returns the manifest of a finished folder.
 
     Raises:
-        ValueError: If there is none, or it cannot be read.
+        FileError: If there is none, or it cannot be read.
     """
     if not (folder / MANIFEST).is_file():
-        raise ValueError(_why_no_manifest(folder, what))
+        raise FileError(_why_no_manifest(folder, what))
     return read_json(folder / MANIFEST)
 
 
@@ -169,7 +170,7 @@ def described_by(folder: Path) -> Iterator[None]:
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{folder / MANIFEST} does not describe a patch store: {error!r}") from None
+        raise FileError(f"{folder / MANIFEST} does not describe a patch store: {error!r}") from None
 
 
 # Files
@@ -209,7 +210,7 @@ def read_parquet(path: Path) -> pa.Table:
         with pq.ParquetFile(path) as file:
             return file.read(use_threads=False)
     except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+        raise FileError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
 
 
 def write_json(path: Path, entries: Mapping[str, Any]) -> None:
@@ -223,9 +224,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
+        raise FileError(f"{path} cannot be read: {error}") from None
     if not isinstance(entries, dict):
-        raise ValueError(f"{path} holds no JSON object")
+        raise FileError(f"{path} holds no JSON object")
     return entries
 
 

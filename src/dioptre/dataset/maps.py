@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.dataset.images import PICTURE_SUFFIXES, decode_picture, quiet_readers
+from dioptre.errors import MapFileError
 
 EXR_MAGIC = b"\x76\x2f\x31\x01"
 EXR_PLAIN = 2  # version 2, and none of the flags for tiles, long names, deep data or several parts
@@ -20,20 +21,16 @@ MAP_SUFFIXES = (".npy", ".exr", *PICTURE_SUFFIXES)
 Map = Shaped[np.ndarray, "map_row map_col"]
 
 
-class UnreadableMap(ValueError):  # noqa: N818 (it names the thing, not that it is an error)
-    """A map that cannot be used, in one sentence with the file and the value."""
-
-
 def read_map(path: Path) -> Map:
     """Returns the map in a file.
 
     Raises:
-        UnreadableMap: If there is none, or it cannot be read.
+        MapFileError: If there is none, or it cannot be read.
     """
     try:
         return decode_map(path.read_bytes(), str(path))
     except OSError as error:
-        raise UnreadableMap(f"{path} cannot be read: {error.strerror or error}") from None
+        raise MapFileError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def decode_map(data: bytes, name: str) -> Map:
@@ -44,7 +41,7 @@ def decode_map(data: bytes, name: str) -> Map:
         name: Its name, whose ending says what it is.
 
     Raises:
-        UnreadableMap: If it is damaged, cut short or not a map.
+        MapFileError: If it is damaged, cut short or not a map.
     """
     ending = Path(name).suffix.lower()
     if ending == ".exr":
@@ -56,11 +53,11 @@ def decode_map(data: bytes, name: str) -> Map:
             try:
                 found = decode_picture(data, name)
             except ValueError as error:
-                raise UnreadableMap(str(error)) from None
+                raise MapFileError(str(error)) from None
     else:
-        raise UnreadableMap(f"{name} is not a map: maps end in {' '.join(MAP_SUFFIXES)}")
+        raise MapFileError(f"{name} is not a map: maps end in {' '.join(MAP_SUFFIXES)}")
     if found.ndim != 2 or found.size == 0:
-        raise UnreadableMap(f"{name} has shape {found.shape}; a map is (row, col)")
+        raise MapFileError(f"{name} has shape {found.shape}; a map is (row, col)")
     return found
 
 
@@ -68,9 +65,9 @@ def _decode_npy(data: bytes, name: str) -> Shaped[np.ndarray, "..."]:
     try:
         found = np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
-        raise UnreadableMap(f"{name} is not a readable array: {error}") from None
+        raise MapFileError(f"{name} is not a readable array: {error}") from None
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "uif":
-        raise UnreadableMap(f"{name} does not hold an array of numbers")
+        raise MapFileError(f"{name} does not hold an array of numbers")
     return found
 
 
@@ -78,21 +75,21 @@ def decode_exr(data: bytes, name: str) -> Float[np.ndarray, "map_row map_col"]:
     """Returns the only channel of an OpenEXR file, or the one called R.
 
     Raises:
-        UnreadableMap: If it is damaged, cut short or has no such channel.
+        MapFileError: If it is damaged, cut short or has no such channel.
     """
     import OpenEXR  # noqa: PLC0415 (start-up time)
 
     if not data.startswith(EXR_MAGIC):
-        raise UnreadableMap(f"{name} is not an OpenEXR file")
+        raise MapFileError(f"{name} is not an OpenEXR file")
     if _is_cut_exr(data):
-        raise UnreadableMap(f"{name} is a damaged OpenEXR file, or cut short")
+        raise MapFileError(f"{name} is a damaged OpenEXR file, or cut short")
     try:
         channels = OpenEXR.File(io.BytesIO(data), separate_channels=True).channels()
     except (RuntimeError, ValueError) as error:
-        raise UnreadableMap(f"{name} is not a readable OpenEXR file: {error}") from None
+        raise MapFileError(f"{name} is not a readable OpenEXR file: {error}") from None
     chosen = next(iter(channels)) if len(channels) == 1 else "R"
     if chosen not in channels:
-        raise UnreadableMap(f"{name} has the channels {', '.join(channels)}; a map has one, or one called R")
+        raise MapFileError(f"{name} has the channels {', '.join(channels)}; a map has one, or one called R")
     return np.asarray(channels[chosen].pixels, dtype=np.float32)
 
 

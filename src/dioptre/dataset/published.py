@@ -37,6 +37,7 @@ from jaxtyping import Float, Shaped, UInt8, UInt16
 from dioptre.dataset.images import decode_picture
 from dioptre.dataset.labels import Frame, Labels, Places, code_to_metres
 from dioptre.dataset.maps import decode_map
+from dioptre.errors import ArchiveError, CaptureFileError, FileError
 from dioptre.optics import FocusGrid, metres_to_dioptres
 from dioptre.stack import LEFT, RIGHT
 
@@ -68,10 +69,6 @@ FILE = re.compile(
 PNG_HEADER = struct.Struct(">8sI4sIIBB")  # signature, length, IHDR, columns, rows, bits, colour
 NativeFrame = UInt16[np.ndarray, "native_row col"]
 ReadSome = Callable[..., bytes]  # (count) -> so many bytes; () -> all that are left
-
-
-class UnreadableCapture(ValueError):  # noqa: N818 (it names the thing, not that it is an error)
-    """A file or a capture of the set that cannot be used, in one sentence with the file and the value."""
 
 
 # Names
@@ -140,10 +137,10 @@ class Validation:
 
     def __post_init__(self) -> None:
         if not 0 <= self.fraction < 1:
-            raise ValueError(f"the fraction of scenes for validation is in [0, 1), not {self.fraction:g}")
+            raise FileError(f"the fraction of scenes for validation is in [0, 1), not {self.fraction:g}")
         for scene in self.scenes:
             if scene in TEST_SCENES:
-                raise ValueError(f"the scene {scene} cannot be for validation: it is a test scene")
+                raise FileError(f"the scene {scene} cannot be for validation: it is a test scene")
 
     @classmethod
     def parse(cls, text: str) -> "Validation":
@@ -248,10 +245,6 @@ def _capture_files(
 # Archives
 
 
-class DamagedArchive(ValueError):  # noqa: N818 (it names the thing, not that it is an error)
-    """An archive that ends too early or cannot be read on, in one sentence."""
-
-
 def is_archive(path: Path) -> bool:
     """True for a file that is called like an archive."""
     return path.is_file() and path.name.lower().endswith(ARCHIVE_SUFFIXES)
@@ -277,7 +270,7 @@ def read_archive(
         moved: Called with the bytes of the archive read so far, before each file.
 
     Raises:
-        DamagedArchive: If it is cut short or damaged, also by the reading of a file; all that came before is
+        ArchiveError: If it is cut short or damaged, also by the reading of a file; all that came before is
             good.
     """
     stem = re.sub(r"(?i)\.(tar\.gz|tgz|tar)$", "", path.name)
@@ -309,7 +302,7 @@ def _noticing_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DamagedArchive(f"{path} is damaged or cut short: {error}") from None
+        raise ArchiveError(f"{path} is damaged or cut short: {error}") from None
 
 
 def _is_gzip(file: IO[bytes]) -> bool:
@@ -340,16 +333,16 @@ HEADER_BYTES = PNG_HEADER.size
 def read_header(data: bytes, name: str, form: Form) -> FrameHeader:
     """Returns the size and the depth of a frame, from the first HEADER_BYTES of its file."""
     if len(data) < HEADER_BYTES:
-        raise UnreadableCapture(f"{name} is a damaged PNG, or cut short")
+        raise CaptureFileError(f"{name} is a damaged PNG, or cut short")
     signature, _, kind, cols, rows, bits, colour = PNG_HEADER.unpack_from(data)
     if signature != b"\x89PNG\r\n\x1a\n" or kind != b"IHDR":
-        raise UnreadableCapture(f"{name} is not a PNG")
+        raise CaptureFileError(f"{name} is not a PNG")
     if bits not in (8, 16):
-        raise UnreadableCapture(f"{name} has {bits} bits, not 16 (nor 8)")
+        raise CaptureFileError(f"{name} has {bits} bits, not 16 (nor 8)")
     if bits == 16 and colour != 0:
-        raise UnreadableCapture(f"{name} is not grey: its PNG colour type is {colour}, not 0")
+        raise CaptureFileError(f"{name} is not grey: its PNG colour type is {colour}, not 0")
     if form == "up" and cols % 2:
-        raise UnreadableCapture(f"{name} has {cols} columns; an upsampled frame has an even number")
+        raise CaptureFileError(f"{name} has {cols} columns; an upsampled frame has an even number")
     return FrameHeader((cols if form == "up" else 2 * cols, rows), bits)
 
 
@@ -365,12 +358,12 @@ def decode_frame(data: bytes, name: str, form: Form, rotate: Rotation) -> Native
         rotate: Which way to turn it.
 
     Raises:
-        UnreadableCapture: If it is damaged, or if it is not exactly the upsampled form of any native codes.
+        CaptureFileError: If it is damaged, or if it is not exactly the upsampled form of any native codes.
     """
     try:
         picture = decode_picture(data, name)
     except ValueError as error:
-        raise UnreadableCapture(str(error)) from None
+        raise CaptureFileError(str(error)) from None
     if picture.dtype == np.uint8:
         codes = (halve_columns(picture) if form == "up" else picture).astype(np.uint16) << 8
     elif form == "up":
@@ -383,7 +376,7 @@ def decode_frame(data: bytes, name: str, form: Form, rotate: Rotation) -> Native
 def _exact_native(picture: UInt16[np.ndarray, "row col"], name: str) -> UInt16[np.ndarray, "row native_col"]:
     native = upsampled_to_native(picture)
     if native is None or not np.array_equal(native_to_upsampled(native), picture):
-        raise UnreadableCapture(
+        raise CaptureFileError(
             f"{name} is not a native frame upsampled along its columns with weights 1/4 and 3/4"
         )
     return native
@@ -465,9 +458,9 @@ def decode_depth(data: bytes, name: str) -> UInt8[np.ndarray, "map_row map_col"]
     try:
         codes = decode_map(data, name)
     except ValueError as error:
-        raise UnreadableCapture(str(error)) from None
+        raise CaptureFileError(str(error)) from None
     if codes.dtype != np.uint8:
-        raise UnreadableCapture(f"{name} holds {codes.dtype}; a depth map holds 8-bit codes")
+        raise CaptureFileError(f"{name} holds {codes.dtype}; a depth map holds 8-bit codes")
     return codes
 
 
@@ -476,9 +469,9 @@ def decode_confidence(data: bytes, name: str) -> Float[np.ndarray, "map_row map_
     try:
         confidence = decode_map(data, name)
     except ValueError as error:
-        raise UnreadableCapture(str(error)) from None
+        raise CaptureFileError(str(error)) from None
     if not np.issubdtype(confidence.dtype, np.floating):
-        raise UnreadableCapture(f"{name} holds {confidence.dtype}; a confidence map holds floats")
+        raise CaptureFileError(f"{name} holds {confidence.dtype}; a confidence map holds floats")
     return confidence
 
 
@@ -507,13 +500,13 @@ def published_labels(
         stride: From patch to patch.
 
     Raises:
-        UnreadableCapture: If a map has not a quarter of the frame's size.
+        CaptureFileError: If a map has not a quarter of the frame's size.
     """
     file = frame[1], frame[0]
     expected = file[0] // DEPTH_FACTOR, file[1] // DEPTH_FACTOR
     for what, found in (("depth", depth.shape), ("confidence", confidence.shape)):
         if found != expected or (expected[0] * DEPTH_FACTOR, expected[1] * DEPTH_FACTOR) != file:
-            raise UnreadableCapture(
+            raise CaptureFileError(
                 f"its {what} map is {found[1]} x {found[0]}, but frames of {file[1]} x {file[0]} pixels "
                 f"need {file[1] / DEPTH_FACTOR:g} x {file[0] / DEPTH_FACTOR:g}"
             )

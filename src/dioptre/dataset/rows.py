@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dioptre.errors import FileError
+
 SPLITS = ("train", "validation", "test")
 REQUIRED: dict[str, type] = {
     "scene": str,
@@ -42,7 +44,7 @@ def rows_to_table(rows: Sequence[Row], positions: int) -> pa.Table:
     arrays = {name: pa.array(values, _arrow_type(name, values)) for name, values in columns.items()}
     for name, kind in REQUIRED.items():
         if arrays[name].type != ARROW_TYPES[kind]:
-            raise ValueError(f"the column {name} holds {kind.__name__}, not {arrays[name].type}")
+            raise FileError(f"the column {name} holds {kind.__name__}, not {arrays[name].type}")
     _check_each(columns, "split", lambda value: value in SPLITS, f"one of {', '.join(SPLITS)}")
     _check_each(columns, "truth", lambda value: 0 <= value < positions, f"in 0..{positions - 1}")
     for name in ("where_x", "where_y"):
@@ -56,7 +58,7 @@ def _rows_to_columns(rows: Sequence[Row]) -> Columns:
         odd = names.keys() ^ row.keys()
         if odd:
             name = sorted(odd)[0]
-            raise ValueError(f"all rows of a store have the same columns, but {name} is not in all of them")
+            raise FileError(f"all rows of a store have the same columns, but {name} is not in all of them")
     return {name: [_plain(row[name]) for row in rows] for name in names}
 
 
@@ -71,14 +73,14 @@ def _arrow_type(name: str, values: list[Any]) -> pa.DataType:
         return ARROW_TYPES[float]
     if len(kinds) != 1 or not kinds <= ARROW_TYPES.keys():
         found = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise ValueError(f"the column {name} holds text, whole numbers, numbers or bool, not {found}")
+        raise FileError(f"the column {name} holds text, whole numbers, numbers or bool, not {found}")
     return ARROW_TYPES[kinds.pop()]
 
 
 def _check_each(columns: Columns, name: str, holds: Callable[[Any], bool], expected: str) -> None:
     for value in columns[name]:
         if not holds(value):
-            raise ValueError(f"the {name} of a patch is {expected}, not {value!r}")
+            raise FileError(f"the {name} of a patch is {expected}, not {value!r}")
 
 
 def join_tables(parts: str, tables: Mapping[str, pa.Table]) -> pa.Table:
@@ -92,11 +94,11 @@ def join_tables(parts: str, tables: Mapping[str, pa.Table]) -> pa.Table:
     for part, table in tables.items():
         odd = set(names) ^ set(table.column_names)
         if odd:
-            raise ValueError(
+            raise FileError(
                 f"{parts} {first} and {part} have different columns: {sorted(odd)[0]} is in one only"
             )
     plain = [table.select(names).replace_schema_metadata(None) for table in tables.values()]
     try:
         return pa.concat_tables(plain, promote_options="permissive").combine_chunks()
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ValueError(f"the {parts}' columns do not fit together: {str(error).splitlines()[0]}") from None
+        raise FileError(f"the {parts}' columns do not fit together: {str(error).splitlines()[0]}") from None

@@ -53,6 +53,7 @@ from dioptre.dataset.manifest import (
     write_parquet,
 )
 from dioptre.dataset.rows import Row, join_tables, rows_to_table
+from dioptre.errors import FileError
 from dioptre.stack import FocalStack
 
 __all__ = ["PatchSource", "PatchStore", "Row", "StoreFormat", "StoreWriter", "open_patches"]
@@ -94,7 +95,7 @@ class StoreWriter:
 
     def __post_init__(self) -> None:
         if self.total < 1 or self.shard_size < 1:
-            raise ValueError(
+            raise FileError(
                 "a store has at least one patch in all and in each shard, "
                 f"not {self.total} and {self.shard_size}"
             )
@@ -108,14 +109,14 @@ class StoreWriter:
     def patches(self, number: int) -> range:
         """Returns which patches of the store a shard holds."""
         if not 0 <= number < self.shards:
-            raise ValueError(f"the store has shards 0..{self.shards - 1}, not {number}")
+            raise FileError(f"the store has shards 0..{self.shards - 1}, not {number}")
         return range(number * self.shard_size, min((number + 1) * self.shard_size, self.total))
 
     def missing_shards(self) -> list[int]:
         """Returns which shards are not complete on disk; begins the store if the folder is new.
 
         Raises:
-            ValueError: If the folder is finished, was begun with something else, or is not a store's.
+            FileError: If the folder is finished, was begun with something else, or is not a store's.
         """
         self._begin()
         return [number for number in range(self.shards) if not self._is_complete(number)]
@@ -134,12 +135,12 @@ class StoreWriter:
         """
         expected = (len(self.patches(number)), *self.format.patch_shape)
         if codes.shape != expected or codes.dtype != np.uint16:
-            raise ValueError(
+            raise FileError(
                 f"shard {number} has uint16 codes of shape {expected}, "
                 f"not {codes.dtype} of shape {codes.shape}"
             )
         if len(rows) != len(codes):
-            raise ValueError(f"shard {number} has {len(codes)} patches, but {len(rows)} rows")
+            raise FileError(f"shard {number} has {len(codes)} patches, but {len(rows)} rows")
         table = rows_to_table(rows, len(self.format.grid))
         self._begin()
         codes_file, rows_file = _shard_files(self.path, number)
@@ -156,11 +157,11 @@ class StoreWriter:
         """Writes the rows of all patches, then the manifest.
 
         Raises:
-            ValueError: If a shard is missing, or its columns differ from those of the others.
+            FileError: If a shard is missing, or its columns differ from those of the others.
         """
         missing = self.missing_shards()
         if missing:
-            raise ValueError(
+            raise FileError(
                 f"{self.path} cannot be finished: {len(missing)} of {self.shards} shards are missing, "
                 f"the first is {missing[0]}"
             )
@@ -228,7 +229,7 @@ class PatchSource(Protocol):
             out: As large as the windows.
 
         Raises:
-            ValueError: If a file is damaged.
+            FileError: If a file is damaged.
         """
 
     def verify(self, table: pa.Table) -> None:
@@ -239,22 +240,22 @@ def open_patches(path: str | Path) -> "PatchStore":
     """Returns the finished store in a folder, of whichever kind.
 
     Raises:
-        ValueError: If there is none, or it is not finished, or this version cannot read it.
+        FileError: If there is none, or it is not finished, or this version cannot read it.
     """
     path = Path(path)
     manifest = read_manifest(path)
     open_source = SOURCES.get(str(manifest.get("kind")))
     if open_source is None:
-        raise ValueError(f"{path} holds {manifest.get('kind', 'something else')}, not {KIND}")
+        raise FileError(f"{path} holds {manifest.get('kind', 'something else')}, not {KIND}")
     if manifest.get("layout") != LAYOUT:
-        raise ValueError(
+        raise FileError(
             f"{path} has layout {manifest.get('layout')}, but this version of dioptre reads layout {LAYOUT}"
         )
     with described_by(path):
         form, count = StoreFormat.from_json(manifest["format"]), int(manifest["count"])
     table = read_parquet(path / TABLE)
     if len(table) != count:
-        raise ValueError(f"{path / TABLE} has {len(table)} rows, but the manifest says {count}")
+        raise FileError(f"{path / TABLE} has {len(table)} rows, but the manifest says {count}")
     return PatchStore(path, form, manifest, table, open_source(path, form, manifest, table))
 
 
@@ -298,7 +299,7 @@ class PatchStore:
     def column(self, name: str) -> Shaped[np.ndarray, " n"]:
         """Returns one column of the table; text as a NumPy array of text."""
         if name not in self.table.column_names:
-            raise ValueError(f"{self.path} has no column {name}; it has {', '.join(self.table.column_names)}")
+            raise FileError(f"{self.path} has no column {name}; it has {', '.join(self.table.column_names)}")
         column = self.table.column(name)
         if pa.types.is_string(column.type):
             return np.array(column.to_pylist(), dtype=np.str_)
@@ -321,7 +322,7 @@ class PatchStore:
             size: Rows and columns of the windows; None for whole patches.
 
         Raises:
-            ValueError: If there is no such patch, position or window, or a file is damaged.
+            FileError: If there is no such patch, position or window, or a file is damaged.
         """
         rows = _whole_numbers("patches", rows, len(self))
         indices = self._slices(len(rows), indices)
@@ -349,9 +350,9 @@ class PatchStore:
             corners = np.zeros((batch, 2), np.int64)
         inside = size > 0 and corners.shape == (batch, 2) and (corners >= 0).all()
         if not (inside and (corners + size <= form.size).all()):
-            raise ValueError(f"a window of {size} pixels does not lie in a patch of {form.size} everywhere")
+            raise FileError(f"a window of {size} pixels does not lie in a patch of {form.size} everywhere")
         if size % form.rows_per_native or (corners[:, 0] % form.rows_per_native).any():
-            raise ValueError(
+            raise FileError(
                 f"a window begins and ends with a native row, which has {form.rows_per_native} rows"
             )
         return corners
@@ -362,7 +363,7 @@ class PatchStore:
             return np.broadcast_to(np.arange(positions), (batch, positions))
         wanted = _whole_numbers("positions", indices, positions, axes=(1, 2))
         if wanted.ndim == 2 and len(wanted) != batch:
-            raise ValueError(
+            raise FileError(
                 f"stack() takes one list of positions, or one row for each of {batch} patches, "
                 f"not {wanted.shape}"
             )
@@ -373,10 +374,10 @@ def _whole_numbers(name: str, values: Any, limit: int, axes: Iterable[int] = (1,
     """Returns a non-empty array of numbers in 0..limit - 1, with one of these numbers of axes."""
     array = np.asarray(values)
     if array.ndim not in axes or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"stack() takes a list of {name} as whole numbers, not {reprlib.repr(values)}")
+        raise FileError(f"stack() takes a list of {name} as whole numbers, not {reprlib.repr(values)}")
     outside = (array < 0) | (array >= limit)
     if outside.any():
-        raise ValueError(f"the store has {name} 0..{limit - 1}, not {array[outside][0]}")
+        raise FileError(f"the store has {name} 0..{limit - 1}, not {array[outside][0]}")
     return array
 
 
@@ -432,9 +433,9 @@ class _Shards:
         for number, expected in enumerate(hashes):
             file, _ = _shard_files(self._path, number)
             if hashlib.sha256(self._shard(number).memory).hexdigest() != expected:
-                raise ValueError(f"{file} has changed since it was written")
+                raise FileError(f"{file} has changed since it was written")
         if _hash_store(self._format, self._manifest["config"], hashes, table) != self._manifest["sha256"]:
-            raise ValueError(f"{self._path / TABLE} or the manifest has changed since it was written")
+            raise FileError(f"{self._path / TABLE} or the manifest has changed since it was written")
 
 
 @dataclass(frozen=True, eq=False)
@@ -487,12 +488,12 @@ def _open_shard(path: Path, shape: tuple[int, ...]) -> _Shard:
             offset, size = file.tell(), os.fstat(file.fileno()).st_size
             expected = offset + math.prod(shape) * CODE.itemsize
             if found != (shape, CODE):
-                raise ValueError(f"it holds {found[1]} of shape {found[0]}, not {CODE} of shape {shape}")
+                raise FileError(f"it holds {found[1]} of shape {found[0]}, not {CODE} of shape {shape}")
             if size != expected:
-                raise ValueError(f"it has {size} bytes, but its header promises {expected}")
+                raise FileError(f"it has {size} bytes, but its header promises {expected}")
             memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
-        raise ValueError(f"the shard {path} cannot be read: {error}") from None
+        raise FileError(f"the shard {path} cannot be read: {error}") from None
     return _Shard(np.ndarray(shape, CODE, memory, offset), memory, offset)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from dioptre.errors import MissingExtraError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -22,7 +24,7 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
-        raise ImportError("drawing needs matplotlib: pip install 'dioptre[figures]'") from None
+        raise MissingExtraError("drawing needs matplotlib: pip install 'dioptre[figures]'") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

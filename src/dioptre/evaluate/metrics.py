@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Integer
 
+from dioptre.errors import InputError
 from dioptre.methods.base import Problem
 
 # The paper's order of problems in its big table.
@@ -55,7 +56,7 @@ class Metrics:
 def errors_to_metrics(errors: Integer[np.ndarray, "..."]) -> Metrics:
     """Returns the metrics of signed errors, predicted minus true index, of any shape."""
     if errors.size == 0:
-        raise ValueError("there is nothing to measure: no predictions")
+        raise InputError("there is nothing to measure: no predictions")
     size = np.abs(errors.astype(np.int64))
     return Metrics(
         exact=float(np.mean(size == 0)),
@@ -71,7 +72,7 @@ def errors_to_metrics(errors: Integer[np.ndarray, "..."]) -> Metrics:
 def measure(predicted: Integer[np.ndarray, "..."], truth: Integer[np.ndarray, "..."]) -> Metrics:
     """Returns the metrics of predicted indices against true ones, arrays of one shape."""
     if predicted.shape != truth.shape:
-        raise ValueError(
+        raise InputError(
             f"predictions and truth have one shape, not {predicted.shape} for the predictions "
             f"and {truth.shape} for the truth"
         )

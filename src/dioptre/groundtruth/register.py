@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 from scipy.ndimage import gaussian_filter
 
+from dioptre.errors import InputError
 from dioptre.groundtruth import kernels
 from dioptre.optics import CameraModel, breathing
 
@@ -93,7 +94,7 @@ def search_motion(green: Slices, guess: Motion) -> Motion:
         guess: Such as `calibrated_motion`, right to some pixels over the stack.
     """
     if len(green) <= APART or green.shape[1] <= 2 * BORDER:
-        raise ValueError(
+        raise InputError(
             f"a search needs more than {APART} slices of more than {2 * BORDER} pixels a side, "
             f"not {len(green)} of {green.shape[1]}"
         )
@@ -240,14 +241,14 @@ def hold_inside(motion: Motion, n: int, first: Pixel, size: int) -> Motion:
     """Returns the motion with shifts held back where a slice would lack a part of the window.
 
     Raises:
-        ValueError: If the window is too large for a patch of n x n pixels even so.
+        InputError: If the window is too large for a patch of n x n pixels even so.
     """
     reach = (n - 1) / 2 - (KERNEL_REACH - 1)
     begin = np.array(first) + PHASE - (n - 1) / 2
     least = -reach - motion.zoom[:, None] * begin
     most = reach - motion.zoom[:, None] * (begin + size - 1)
     if (least > most).any():
-        raise ValueError(f"a patch of {n} pixels has no room for a registered window of {size}")
+        raise InputError(f"a patch of {n} pixels has no room for a registered window of {size}")
     return Motion(motion.zoom, np.clip(motion.shift, least, most))
 
 
@@ -268,7 +269,7 @@ def resample(
     n = pixels.shape[-1]
     begin, end = common_field(motion, n)
     if min(np.subtract(first, begin)) < 0 or max(np.add(first, size - 1) - end) > 0:
-        raise ValueError(
+        raise InputError(
             f"a window of {size} pixels from {first} is not inside what all slices show, {begin} to {end}"
         )
     cols, rows = (

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
 from dioptre.dataset.images import read_pictures
+from dioptre.errors import InputError
 from dioptre.loop.verdict import Exposure, Reason, State, Verdict, judge, judge_belief, peak_position
 from dioptre.methods import Method, find_method
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Believer
@@ -137,11 +138,11 @@ def focus(
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
 
     Raises:
-        ValueError: The stack, a region, the positions or the method cannot be used; the message says why.
+        InputError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
     row, chosen = find_method(method), _policy(policy)
     if row.looks not in (WHOLE, ANY):
-        raise ValueError(f"{method} does not look at a whole stack, but at {row.looks} of its slices")
+        raise InputError(f"{method} does not look at a whole stack, but at {row.looks} of its slices")
     if isinstance(stack, FocalStack):
         grid = stack.grid if grid is None and dioptres is None and positions_um is None else grid
         pixels, view_codes = _one_scene(stack), stack.view_codes
@@ -149,7 +150,7 @@ def focus(
         codes = read_pictures(Path(stack)).codes if isinstance(stack, (str, os.PathLike)) else stack
         pixels, view_codes = _to_pixels(codes, black, white), VIEW_CODES
     if row.views > pixels.shape[1]:
-        raise ValueError(f"{method} compares a left and a right view, but the stack has only one view")
+        raise InputError(f"{method} compares a left and a right view, but the stack has only one view")
     ladder = _ladder(len(pixels), grid, dioptres, positions_um)
     regions = [_focus_region(pixels, view_codes, row, ladder, one) for one in _rois(roi, pixels.shape[2:])]
     if len(regions) == 1:
@@ -182,20 +183,20 @@ def focus_from(
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
 
     Raises:
-        ValueError: The look, the position or the method cannot be used; the message says why.
+        InputError: The look, the position or the method cannot be used; the message says why.
     """
     codes = np.asarray(frame)
     if codes.ndim not in (2, 3):
-        raise ValueError(f"a look is (row, col) or (2, row, col), not an array of shape {codes.shape}")
+        raise InputError(f"a look is (row, col) or (2, row, col), not an array of shape {codes.shape}")
     pixels = _to_pixels(codes[None], black, white)
     row = find_method(SINGLE_METHODS[pixels.shape[1]] if method is None else method)
     if row.looks not in (1, ANY):
-        raise ValueError(f"{row.key} does not take one look")
+        raise InputError(f"{row.key} does not take one look")
     if row.views > pixels.shape[1]:
-        raise ValueError(f"{row.key} needs the left and the right view, but the look has only one")
+        raise InputError(f"{row.key} needs the left and the right view, but the look has only one")
     ladder = _Ladder(FocusGrid.learnaf() if grid is None else grid)
     if not 0 <= at < len(ladder.grid):
-        raise ValueError(f"the ladder has positions 0..{len(ladder.grid) - 1}, not {at}")
+        raise InputError(f"the ladder has positions 0..{len(ladder.grid) - 1}, not {at}")
     (region,) = _rois(roi, pixels.shape[2:])
     if region is not None:
         where = where or _centre(region, pixels.shape[2:])
@@ -216,12 +217,12 @@ def _policy(name: str) -> Policy:
     try:
         return Policy(name)
     except ValueError:
-        raise ValueError(f"a policy is {' or '.join(Policy)}, not {name!r}") from None
+        raise InputError(f"a policy is {' or '.join(Policy)}, not {name!r}") from None
 
 
 def _one_scene(stack: FocalStack) -> Float32[np.ndarray, "slice view row col"]:
     if stack.batch != 1 or sorted(stack.indices[0].tolist()) != list(range(len(stack.grid))):
-        raise ValueError(
+        raise InputError(
             f"focus() takes all slices of one scene, not {stack.batch} scenes of {stack.indices.shape[1]} of "
             f"{len(stack.grid)} slices; dioptre.scores takes any FocalStack"
         )
@@ -235,11 +236,11 @@ def _to_pixels(
     if codes.dtype == bool or not (
         np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)
     ):
-        raise ValueError(f"a stack's pixels are real numbers, not {codes.dtype}")
+        raise InputError(f"a stack's pixels are real numbers, not {codes.dtype}")
     if codes.ndim == 3:
         codes = codes[:, None]
     if codes.ndim != 4 or codes.shape[1] not in (1, 2) or 0 in codes.shape:
-        raise ValueError(
+        raise InputError(
             f"a stack is (slice, row, col) or (slice, 2 views, row, col), not an array of shape {codes.shape}"
         )
     return codes_to_pixels(codes, black or 0.0, _white(codes) if white is None else white)
@@ -249,11 +250,11 @@ def _white(codes: Shaped[np.ndarray, "slice view row col"]) -> float:
     """Returns the white that the dtype implies, unless the pixels show that it cannot be."""
     if np.issubdtype(codes.dtype, np.integer):
         if codes.dtype.itemsize > 2:
-            raise ValueError(f"say what white is: {codes.dtype} pixels do not tell (white=...)")
+            raise InputError(f"say what white is: {codes.dtype} pixels do not tell (white=...)")
         return float(np.iinfo(codes.dtype).max)
     highest = float(np.max(codes, initial=0.0, where=np.isfinite(codes)))
     if highest > 2.0:
-        raise ValueError(
+        raise InputError(
             f"say what white is: float pixels are taken as 0 to 1, but reach {highest:g} (white=...)"
         )
     return 1.0
@@ -267,17 +268,17 @@ def _ladder(
 ) -> _Ladder:
     given = [one for one in (grid, dioptres, positions_um) if one is not None]
     if len(given) > 1:
-        raise ValueError("give the positions once: as grid, dioptres or positions_um")
+        raise InputError("give the positions once: as grid, dioptres or positions_um")
     if not given:
         return _Ladder(FocusGrid.unknown(n))
     if len(given[0]) != n:
-        raise ValueError(f"the stack has {n} slices, but {len(given[0])} positions are given")
+        raise InputError(f"the stack has {n} slices, but {len(given[0])} positions are given")
     if grid is not None:
         return _Ladder(grid)
     values = np.asarray(given[0], dtype=np.float64)
     steps = np.diff(values)
     if not ((steps > 0).all() or (steps < 0).all()):
-        raise ValueError("positions must rise or fall from slice to slice; sort the slices by position")
+        raise InputError("positions must rise or fall from slice to slice; sort the slices by position")
     if positions_um is not None:
         return _Ladder(FocusGrid.unknown(n), um=values)
     falling = n > 1 and bool(steps[0] < 0)
@@ -293,11 +294,11 @@ def _rois(roi: Sequence[int] | Sequence[Sequence[int]] | None, shape: tuple[int,
 
 def _checked_roi(roi: Sequence[int], shape: tuple[int, ...]) -> Roi:
     if len(roi) != 4 or any(v != int(v) for v in roi):
-        raise ValueError(f"a region is x, y, width, height in whole pixels, not {tuple(roi)}")
+        raise InputError(f"a region is x, y, width, height in whole pixels, not {tuple(roi)}")
     region, (rows, cols) = Roi(*(int(v) for v in roi)), shape
     inside = region.x >= 0 and region.y >= 0 and region.x + region.w <= cols and region.y + region.h <= rows
     if not inside or min(region.w, region.h) < MIN_SIZE:
-        raise ValueError(
+        raise InputError(
             f"the region x={region.x} y={region.y} w={region.w} h={region.h} does not lie inside the picture "
             f"of {cols} x {rows} pixels, or is smaller than {MIN_SIZE} x {MIN_SIZE}"
         )

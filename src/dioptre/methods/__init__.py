@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from dioptre.errors import MethodError
 from dioptre.methods import contrast, stereo
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method, Problem, Scores, best_index
 from dioptre.stack import FocalStack
@@ -132,7 +133,7 @@ def find_method(key: str) -> Method:
         return _of_file(Path(key))
     near = difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise ValueError(f"there is no method {key!r}{hint} (`dioptre methods` lists all)")
+    raise MethodError(f"there is no method {key!r}{hint} (`dioptre methods` lists all)")
 
 
 def _of_file(path: Path) -> Method:
@@ -140,7 +141,7 @@ def _of_file(path: Path) -> Method:
     from dioptre.methods.learned import Learned  # noqa: PLC0415
 
     if not path.is_file():
-        raise ValueError(f"there is no file {path}")
+        raise MethodError(f"there is no file {path}")
     network = Learned(path)
     problem, looks = Problem(network.card.problem), network.card.looks
     return Method(str(path), path.stem, problem, lambda: network, "a file", in_paper=False, looks=looks)

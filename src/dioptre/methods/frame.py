@@ -22,6 +22,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float, Float32, Int, Shaped
 
+from dioptre.errors import InputError
 from dioptre.methods import contrast, stereo
 from dioptre.methods.measure import (
     CELL_ROWS,
@@ -55,7 +56,7 @@ class Patches:
 
     def __post_init__(self) -> None:
         if self.stride < 1 or not MIN_SIZE <= self.size <= min(self.rows, self.cols):
-            raise ValueError(
+            raise InputError(
                 f"patches of {self.size} pixels at stride {self.stride} do not fit a frame of "
                 f"{self.cols} x {self.rows} (at least {MIN_SIZE} pixels a patch)"
             )
@@ -226,9 +227,9 @@ def frame_scores(
     pair = {key: stereo.MEASURES[key] for key in keys if key in stereo.MEASURES}
     for key in keys:
         if key not in green and key not in pair:
-            raise ValueError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
+            raise InputError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
     if pair and frames.shape[1] != 2:
-        raise ValueError(f"{next(iter(pair))} compares a left and a right view, but the frames have only one")
+        raise InputError(f"{next(iter(pair))} compares a left and a right view, but the frames have only one")
 
     def one(index: int) -> dict[str, Float[np.ndarray, "r c"]]:
         views = codes_to_pixels(frames[index], black, white)

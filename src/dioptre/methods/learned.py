@@ -18,6 +18,7 @@ import numpy as np
 import onnxruntime
 from jaxtyping import Float, Float32
 
+from dioptre.errors import InputError
 from dioptre.methods.base import ANY, WHOLE, Scores, expected_error
 from dioptre.methods.measure import workers
 from dioptre.optics import FocusGrid
@@ -74,7 +75,7 @@ class Card:
         """Returns the card that `to_json` wrote."""
         entries = json.loads(text)
         if entries.get("layout") != LAYOUT:
-            raise ValueError(
+            raise InputError(
                 f"its card has layout {entries.get('layout')}, but this version of dioptre reads {LAYOUT}"
             )
         return cls(**{**entries, "dioptres": tuple(entries["dioptres"]), "data": tuple(entries["data"])})
@@ -116,7 +117,7 @@ class Learned:
         A patch larger than the network's is seen in tiles, whose logarithms are averaged.
 
         Raises:
-            ValueError: If the stack is not what the network was trained for.
+            InputError: If the stack is not what the network was trained for.
         """
         session, card, wanted = _load(self.path)
         stack = _fit(stack, card, self.path.stem)
@@ -142,14 +143,14 @@ def _load(path: Path) -> tuple[onnxruntime.InferenceSession, Card, tuple[str, ..
     try:
         session = session_of(path)
     except Exception as error:  # ONNX Runtime raises what it likes
-        raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
     text = session.get_modelmeta().custom_metadata_map.get(METADATA)
     if text is None:
-        raise ValueError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
+        raise InputError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
     try:
         return session, Card.from_json(text), tuple(one.name for one in session.get_inputs())
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} cannot be used: {error}") from None
+        raise InputError(f"{path} cannot be used: {error}") from None
 
 
 def session_of(model: Path | bytes) -> onnxruntime.InferenceSession:
@@ -163,13 +164,13 @@ def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:
     """Returns the stack with the views that a network wants, or says why it cannot be had."""
     n, slices = len(card.dioptres), stack.pixels.shape[1]
     if card.views == 2 and stack.views == 1:
-        raise ValueError(f"{name} needs the left and the right view, but the stack has only green")
+        raise InputError(f"{name} needs the left and the right view, but the stack has only green")
     refusal = _refusal(card, stack.grid, stack.shape)
     if refusal is not None:
-        raise ValueError(f"{name} {refusal}")
+        raise InputError(f"{name} {refusal}")
     wanted = n if card.looks == WHOLE else card.looks
     if wanted not in (ANY, slices):
-        raise ValueError(f"{name} takes {wanted} of the {n} slices, but the stack has {slices}")
+        raise InputError(f"{name} takes {wanted} of the {n} slices, but the stack has {slices}")
     if card.looks == WHOLE:
         stack = _in_order(stack, name)
     return stack.green() if card.views == 1 else stack
@@ -195,7 +196,7 @@ def _refusal(card: Card, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
 
 def _in_order(stack: FocalStack, name: str) -> FocalStack:
     if (np.sort(stack.indices, axis=1) != np.arange(len(stack.grid))).any():
-        raise ValueError(f"{name} needs every slice of the stack once")
+        raise InputError(f"{name} needs every slice of the stack once")
     order = np.argsort(stack.indices, axis=1)
     if (order == np.arange(len(stack.grid))).all():
         return stack

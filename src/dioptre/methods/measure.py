@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
+from dioptre.errors import InputError
 from dioptre.methods.base import Scores
 from dioptre.stack import FocalStack
 
@@ -219,7 +220,7 @@ def stack_scores(
     """Returns (batch, n) scores for each measure; positions without a sound slice are minus infinity."""
     rows, cols = stack.shape
     if min(rows, cols) < MIN_SIZE:
-        raise ValueError(
+        raise InputError(
             f"a focus measure needs at least {MIN_SIZE} x {MIN_SIZE} pixels, not {cols} x {rows}"
         )
     flat = np.ascontiguousarray(images.reshape(-1, *images.shape[2:]))

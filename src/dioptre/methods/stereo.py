@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.errors import MethodError
 from dioptre.methods.base import Scores
 from dioptre.methods.measure import (
     Edges,
@@ -109,7 +110,7 @@ MEASURES: Final[dict[str, Measure]] = {
 def stereo_scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
     """Returns the scores of several dual-pixel measures, with the work that they share done once."""
     if stack.views != 2:
-        raise ValueError(f"{keys[0]} compares a left and a right view, but the stack has only one view")
+        raise MethodError(f"{keys[0]} compares a left and a right view, but the stack has only one view")
     measures = {key: MEASURES[key] for key in keys}
     return stack_scores(stack, stack.pixels, stack.view_codes, STATISTICS, measures)
 

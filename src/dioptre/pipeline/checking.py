@@ -17,6 +17,7 @@ from jaxtyping import Float, Float32, Int
 from scipy.ndimage import gaussian_filter1d
 
 from dioptre.dataset.store import SOURCES, PatchStore, open_patches
+from dioptre.errors import InputError
 from dioptre.methods import best_index, scores
 from dioptre.stack import LEFT, RIGHT
 
@@ -144,7 +145,7 @@ def check(
         done: Called with the number of patches looked at and of all.
     """
     if patches_per_capture < 1:
-        raise ValueError(f"a check looks at one patch of a capture or more, not {patches_per_capture}")
+        raise InputError(f"a check looks at one patch of a capture or more, not {patches_per_capture}")
     store = open_patches(path)
     rows = _sample_rows(store, patches_per_capture, np.random.default_rng(seed))
     peaks, disparities = _look(store, rows, done)

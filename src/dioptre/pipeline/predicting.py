@@ -22,6 +22,7 @@ from dioptre.dataset.manifest import (
     write_parquet,
 )
 from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
+from dioptre.errors import InputError
 from dioptre.evaluate.predict import floor, predict
 from dioptre.methods import METHODS, Method, find_method
 from dioptre.methods.learned import Learned
@@ -92,14 +93,14 @@ def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:
     """Returns the methods to run: those asked for, or all that the patches allow.
 
     Raises:
-        ValueError: If a method that was asked for does not exist, or needs what the store has not.
+        InputError: If a method that was asked for does not exist, or needs what the store has not.
     """
     form = store.format
     if not wanted:
         return tuple(key for key, row in METHODS.items() if row.views <= form.views and _knows(row, form))
     for key in wanted:
         if find_method(key).views > form.views:
-            raise ValueError(f"{key} needs the left and the right view, but {store.path} has only green")
+            raise InputError(f"{key} needs the left and the right view, but {store.path} has only green")
     return tuple(wanted)
 
 
@@ -118,7 +119,7 @@ def _knows(row: Method, form: StoreFormat) -> bool:
 def spread(positions: int, count: int) -> Int[np.ndarray, " start"]:
     """Returns some starts, spread evenly over the ladder; all of them for 0."""
     if not 0 <= count <= positions:
-        raise ValueError(f"a ladder of {positions} positions has 0 to {positions} starts, not {count}")
+        raise InputError(f"a ladder of {positions} positions has 0 to {positions} starts, not {count}")
     if count in (0, positions):
         return np.arange(positions)
     return np.round((np.arange(count) + 0.5) * positions / count - 0.5).astype(np.int64)
@@ -129,5 +130,5 @@ def _rows(store: PatchStore, split: str) -> Int[np.ndarray, " n"]:
     rows = np.arange(len(store)) if split == "all" else np.flatnonzero(splits == split)
     if rows.size == 0:
         there = ", ".join(sorted(set(splits.tolist())))
-        raise ValueError(f"{store.path} has no patches of the split {split}; it has {there}")
+        raise InputError(f"{store.path} has no patches of the split {split}; it has {there}")
     return rows

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt16
 
 from dioptre.dataset.store import SOURCES, PatchStore, StoreWriter, open_patches
+from dioptre.errors import InputError
 from dioptre.groundtruth.register import (
     KERNEL_REACH,
     PHASE,
@@ -142,7 +143,7 @@ def register(
         shard_size: Patches that are registered and written at a time.
 
     Raises:
-        ValueError: If the store is registered or not from this camera, or no patch can fill the size.
+        InputError: If the store is registered or not from this camera, or no patch can fill the size.
     """
     opened = _open_source(source, registration)
     form = opened.store.format
@@ -150,7 +151,7 @@ def register(
     size = registration.size or _default_size(opened, min(room))
     rows = tuple(row for row, most in enumerate(room) if most >= size)
     if size < MIN_SIZE or not rows:
-        raise ValueError(
+        raise InputError(
             f"a registered patch has at least {MIN_SIZE} pixels a side, and {source} has room for "
             f"{max(room)} in the best patch and {min(room)} in the worst, not for {size}"
         )
@@ -178,7 +179,7 @@ def _spare(registration: Registration) -> int:
 def _open_source(path: Path, registration: Registration) -> _Source:
     store = open_patches(path)
     if ZOOM_FACTOR in store.table.column_names:
-        raise ValueError(f"{path} is registered already; register the store that it was made from")
+        raise InputError(f"{path} is registered already; register the store that it was made from")
     camera = _camera_of(store, registration.camera)
     size, first = store.format.size, _corners(store)
     if "frame" in store.manifest:
@@ -191,19 +192,19 @@ def _camera_of(store: PatchStore, name: str) -> CameraModel:
     """Returns the camera with the store's ladder.
 
     Raises:
-        ValueError: If the ladder or the frame shows that the store is from another camera.
+        InputError: If the ladder or the frame shows that the store is from another camera.
     """
     camera = CameraModel.pixel3() if name == "pixel3" else CameraModel.from_toml(name)
     grid = store.format.grid
     if grid.known:
         camera = replace(camera, grid=grid)
     elif len(grid) != len(camera.grid):
-        raise ValueError(f"{store.path} has {len(grid)} slices, but the camera {name} {len(camera.grid)}")
+        raise InputError(f"{store.path} has {len(grid)} slices, but the camera {name} {len(camera.grid)}")
     told = np.stack([store.column("where_x"), store.column("where_y")], axis=1)
     off = np.abs(_centres(store, camera) - told * np.array(camera.frame[::-1]) / 2).max()
     if off > 1:
         rows, cols = camera.frame
-        raise ValueError(
+        raise InputError(
             f"the patches of {store.path} are not where the camera {name} has them, whose frame has "
             f"{rows} x {cols} pixels: one is {off:.0f} pixels off; name the camera that took them"
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dioptre.dataset.manifest import read_manifest, read_parquet, write_file, write_json
+from dioptre.errors import FileError
 from dioptre.evaluate import tables
 from dioptre.evaluate.tables import Line
 from dioptre.pipeline.predicting import KIND, PREDICTIONS
@@ -19,7 +20,7 @@ def report(predictions: Path, out: Path) -> list[Line]:
     """Writes the tables of a folder of predictions and returns their rows."""
     manifest = read_manifest(predictions, "a folder of predictions")
     if manifest.get("kind") != KIND:
-        raise ValueError(f"{predictions} holds {manifest.get('kind', 'something else')}, not {KIND}")
+        raise FileError(f"{predictions} holds {manifest.get('kind', 'something else')}, not {KIND}")
     rows = tables.lines(read_parquet(predictions / PREDICTIONS))
     out.mkdir(parents=True, exist_ok=True)
     text = tables.to_markdown(rows, "Predictions against truth", describe(manifest))

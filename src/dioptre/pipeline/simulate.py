@@ -15,6 +15,7 @@ from jaxtyping import Float32, UInt16
 
 from dioptre.dataset.images import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
+from dioptre.errors import MissingExtraError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.processes import map_in_order
 from dioptre.simulate import sensor
@@ -182,7 +183,7 @@ def _photographs(textures: str) -> dict[str, Float32[np.ndarray, "_ _"]]:
 def _skimage_data() -> Path:
     home = find_spec("skimage")
     if home is None or home.origin is None:
-        raise ImportError("the photographs of scikit-image need it: pip install 'dioptre[photographs]'")
+        raise MissingExtraError("the photographs of scikit-image need it: pip install 'dioptre[photographs]'")
     return Path(home.origin).parent / "data"
 
 

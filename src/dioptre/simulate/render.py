@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32
 
+from dioptre.errors import InputError
 from dioptre.optics import CameraModel, depth_to_blur, focus_to_magnification
 from dioptre.simulate import kernels
 from dioptre.simulate.device import Device
@@ -150,7 +151,7 @@ def sample(
     out = np.empty((view.size + 2 * border, view.size + 2 * border), dtype=np.float32)
     last = (len(out) - 1) * FINE / scale
     if min(row, col) < 1 or max(row, col) + last > len(picture) - 3:
-        raise ValueError(f"a scene with a margin of {margin} pixels does not reach far enough for this patch")
+        raise InputError(f"a scene with a margin of {margin} pixels does not reach far enough for this patch")
     kernels.resample(picture, row, col, FINE / scale, out)
     return out
 
@@ -242,7 +243,7 @@ def defocus(
         pair = spread.kernels(float(diameter))
         half = pair.shape[1] // 2
         if min(margin) < half:
-            raise ValueError(
+            raise InputError(
                 f"a texture of {texture.shape} leaves {min(margin)} pixels of margin, not {half}"
             )
         rows, cols = (slice(m - half, m + size + half) for m in margin)

@@ -12,6 +12,8 @@ import numpy as np
 from jaxtyping import Float, Float32
 from scipy.ndimage import gaussian_filter
 
+from dioptre.errors import InputError
+
 FINE = 2
 # Sigma of what blurs even in focus: diffraction (0.17), residual aberrations (0.4) and the pixel's own width
 # (1 / sqrt 12), which for all but binned rows is one pixel.
@@ -49,10 +51,10 @@ class Scene:
 
     def __post_init__(self) -> None:
         if not self.layers or self.layers[-1].alpha is not None:
-            raise ValueError("a scene's last layer is everywhere: it has no alpha")
+            raise InputError("a scene's last layer is everywhere: it has no alpha")
         shapes = {layer.radiance.shape for layer in self.layers}
         if len(shapes) != 1:
-            raise ValueError(f"a scene's layers have one size, not {sorted(shapes)}")
+            raise InputError(f"a scene's layers have one size, not {sorted(shapes)}")
 
     def depth_map(self, size: int) -> Float32[np.ndarray, "size size"]:
         """Returns the dioptres of what is seen in front at each pixel of the patch."""

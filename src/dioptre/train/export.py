@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from dioptre import __version__
 from dioptre.dataset.store import PatchStore, StoreFormat
+from dioptre.errors import InputError
 from dioptre.methods.base import ANY, WHOLE, best_index
 from dioptre.methods.learned import MEDIAN, METADATA, MODE, Card, Learned, normalise
 from dioptre.optics import FocusGrid
@@ -92,7 +93,7 @@ def export(run: Path, path: Path, half: bool = False) -> Exported:
         half: Whether weights are stored in half precision.
 
     Raises:
-        ValueError: If the file does not answer as torch does; it then does not get its name.
+        InputError: If the file does not answer as torch does; it then does not get its name.
     """
     network, card = load_network(run), card_of(run)
     model = to_onnx(network, card)
@@ -105,7 +106,7 @@ def export(run: Path, path: Path, half: bool = False) -> Exported:
         learned = Learned(partial)
         difference = max(compare(learned, network, example(card, *one)) for one in ((1, 1), (5, 2)))
         if difference > tolerance:
-            raise ValueError(
+            raise InputError(
                 f"{path} was not written: its probabilities differ from torch's by {difference:.2g}, "
                 f"more than {tolerance:g}"
             )
@@ -245,7 +246,7 @@ def _looks_of(
     """Yields looks of some patches of a split at random positions, and the patches' truth."""
     rows = np.flatnonzero(store.column("split") == split)
     if rows.size == 0:
-        raise ValueError(f"{store.path} has no patches of the split {split}")
+        raise InputError(f"{store.path} has no patches of the split {split}")
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(rows)[:patches])
     truth = store.column("truth")

@@ -17,6 +17,7 @@ from jaxtyping import Float, Float32, Int, Shaped
 from torch import Tensor
 
 from dioptre.dataset.store import PatchStore
+from dioptre.errors import InputError
 
 AHEAD = 3  # batches read in advance
 
@@ -56,12 +57,12 @@ class Source:
         first = self.stores[0].format
         for store in self.stores[1:]:
             if store.format.size != first.size or store.format.views != first.views:
-                raise ValueError(
+                raise InputError(
                     f"{store.path} has {store.format.views} views of {store.format.size} pixels, "
                     f"but {self.stores[0].path} has {first.views} of {first.size}"
                 )
             if not np.array_equal(store.format.grid.dioptres, first.grid.dioptres, equal_nan=True):
-                raise ValueError(f"{store.path} has another ladder than {self.stores[0].path}")
+                raise InputError(f"{store.path} has another ladder than {self.stores[0].path}")
 
     @property
     def positions(self) -> int:

@@ -29,6 +29,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from dioptre import __version__
 from dioptre.dataset.manifest import begin_folder, read_manifest, write_file, write_manifest
 from dioptre.dataset.store import open_patches
+from dioptre.errors import InputError
 from dioptre.methods.base import Problem
 from dioptre.train import encode, feed, loss
 from dioptre.train.feed import Batch, Feed, Looks, Memory, Searches, Source
@@ -184,7 +185,7 @@ def read_run(path: Path) -> dict[str, Any]:
     """Returns what a finished run's manifest says."""
     entries = read_manifest(path, WHAT)
     if entries.get("kind") != KIND:
-        raise ValueError(f"{path} holds {entries.get('kind', 'something else')}, not a {KIND}")
+        raise InputError(f"{path} holds {entries.get('kind', 'something else')}, not a {KIND}")
     return entries
 
 
@@ -220,7 +221,7 @@ def build(recipe: Recipe, positions: int) -> nn.Module:
 
 def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Module:
     if source.stores[0].format.views < recipe.views:
-        raise ValueError(
+        raise InputError(
             f"{recipe.problem.value} needs two views, but {source.stores[0].path} has one: "
             f"train {'I*' if recipe.problem.whole else 'I1'} on it"
         )
@@ -237,7 +238,7 @@ def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Modu
             weights = seeing_both_as_green(weights, network.state_dict())
         alone = network.alone if isinstance(network, LooksNet) and start.network == "move" else network
         if not _take_weights(alone, weights):
-            raise ValueError(f"{start_from} has no weights of the names and shapes of this network's")
+            raise InputError(f"{start_from} has no weights of the names and shapes of this network's")
     return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
@@ -253,7 +254,7 @@ def _engage(teacher: Path, recipe: Recipe) -> nn.Module:
     """Returns the network of a finished run that sees the same looks as another is to see."""
     other = recipe_of(read_run(teacher)).problem
     if other != recipe.problem:
-        raise ValueError(f"{teacher} was trained for {other.value} and cannot teach {recipe.problem.value}")
+        raise InputError(f"{teacher} was trained for {other.value} and cannot teach {recipe.problem.value}")
     return load_network(teacher, as_trained=True)
 
 
@@ -265,7 +266,7 @@ def targets(source: Source, recipe: Recipe) -> Float[np.ndarray, " all"]:
     if recipe.target == "label":
         return source.column("truth").astype(np.float64)
     if not (source.has_column("lens_error") and source.has_column("depth")):
-        raise ValueError("only a simulated store knows where its lens was sharp: train with --target label")
+        raise InputError("only a simulated store knows where its lens was sharp: train with --target label")
     exact = source.stores[0].format.grid.dioptres_to_index(source.column("depth"))
     error = source.column("lens_error")
     return exact - (error - error.mean())
@@ -374,7 +375,7 @@ class _Trainer:
             part=(0, 1),
         )
         if recipe.batch % place.world:
-            raise ValueError(f"a batch of {recipe.batch} cannot be shared by {place.world} processes")
+            raise InputError(f"a batch of {recipe.batch} cannot be shared by {place.world} processes")
 
     def run(self) -> Validation:
         """Trains to the end and returns the last validation."""
@@ -513,7 +514,7 @@ class _Trainer:
 def _rows(split: Any, name: str) -> Int[np.ndarray, " n"]:
     rows = np.flatnonzero(split == name)
     if rows.size == 0:
-        raise ValueError(
+        raise InputError(
             f"the data has no patches of the split {name}: training needs scenes to train on and others "
             "to validate on"
         )

@@ -18,6 +18,7 @@ from torch.distributed.nn.functional import all_reduce
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from dioptre.errors import InputError
 from dioptre.train import encode
 
 # Expansion, channels, repeats, stride of the first: Table 2 of Sandler 2018.
@@ -574,7 +575,7 @@ def carry_contrast(network: nn.Module) -> None:
 
 def _one_hot(network: nn.Module) -> OneHotNet:
     if not isinstance(network, OneHotNet):
-        raise ValueError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
+        raise InputError(f"only a one-hot network has a stem for each position, not {type(network).__name__}")
     return network
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from dioptre.errors import InputError
 from dioptre.methods.base import Problem
 from dioptre.train import feed, loss
 
@@ -73,21 +74,21 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.network == "move" and self.problem.whole:
-            raise ValueError("a move network sees one look: --problem I1 or D1, not a whole stack")
+            raise InputError("a move network sees one look: --problem I1 or D1, not a whole stack")
         if self.moves and (self.network != "one-hot" or self.problem.whole):
-            raise ValueError("only a one-hot network of few looks can learn moves beside its answer")
+            raise InputError("only a one-hot network of few looks can learn moves beside its answer")
         if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
-            raise ValueError("steps, batch, width and learning rate are positive")
+            raise InputError("steps, batch, width and learning rate are positive")
         if self.frozen and (self.network != "looks" or self.flips != "none" or self.quarters):
-            raise ValueError(
+            raise InputError(
                 "only a network of looks has a network of one look to freeze; it sees patches as they are"
             )
         if self.flips == "all" and self.views == 2:
-            raise ValueError("two views differ along the columns and cannot lie on their side: --flips both")
+            raise InputError("two views differ along the columns and cannot lie on their side: --flips both")
         if not 0 <= self.quarters <= 1:
-            raise ValueError("quarters is a part of the steps, from 0 to 1")
+            raise InputError("quarters is a part of the steps, from 0 to 1")
         if not 0 <= self.taught <= 1:
-            raise ValueError("taught is a part of what is learned, from 0 to 1")
+            raise InputError("taught is a part of what is learned, from 0 to 1")
 
     @property
     def views(self) -> int:
@@ -116,11 +117,11 @@ class Earlier:
     def check(self, recipe: Recipe) -> None:
         """Raises ValueError if a recipe wants other runs than these."""
         if recipe.frozen and self.start_from is None:
-            raise ValueError("what is frozen is the network of a finished run: --start-from")
+            raise InputError("what is frozen is the network of a finished run: --start-from")
         if recipe.frozen and self.teacher is not None:
-            raise ValueError("a teacher sees looks, and a frozen network only what was said of them")
+            raise InputError("a teacher sees looks, and a frozen network only what was said of them")
         if bool(recipe.taught) != (self.teacher is not None):
-            raise ValueError("--teacher and --taught belong together: whose belief is learned, and how much")
+            raise InputError("--teacher and --taught belong together: whose belief is learned, and how much")
 
 
 @dataclass(frozen=True)

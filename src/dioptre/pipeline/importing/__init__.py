@@ -20,6 +20,7 @@ from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.images import quiet_readers
 from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree, list_archives
 from dioptre.dataset.rows import SPLITS
+from dioptre.errors import InputError
 from dioptre.pipeline.importing.archives import open_archives
 from dioptre.pipeline.importing.own import open_folders
 from dioptre.pipeline.importing.rig import SOURCE
@@ -44,7 +45,7 @@ def import_captures(
         done: Called with how much is done and how much there is: captures, or bytes of archives.
 
     Raises:
-        ValueError: If there is nothing to import, or nothing is left, or with on_error "stop" at the first
+        InputError: If there is nothing to import, or nothing is left, or with on_error "stop" at the first
             fault.
         OSError: If the store cannot be written.
     """
@@ -53,7 +54,7 @@ def import_captures(
         with closing(outcomes):
             collected = _collect(outcomes, settings)
     if not any(outcome.kept for outcome in collected):
-        raise ValueError(f"nothing was imported from {source}: {_why_nothing(collected, settings)}")
+        raise InputError(f"nothing was imported from {source}: {_why_nothing(collected, settings)}")
     imported = {outcome.name for outcome in collected if not outcome.fault}
     earlier = [name for name in writer.complete_captures() if name not in imported]
     summary = summarise(collected, earlier, settings, writer.format, writer.config["source"] == SOURCE)
@@ -81,8 +82,8 @@ def _open(source: Path, out: Path, settings: Import, workers: int, done: Progres
     if list_archives(source):
         return open_archives(source, out, settings, workers, done)
     if not source.exists():
-        raise ValueError(f"there is no file or folder {source}")
-    raise ValueError(
+        raise InputError(f"there is no file or folder {source}")
+    raise InputError(
         f"{source} is neither the published data set (train1/raw_left_pd/..., or train1.tar.gz) "
         "nor a folder of captures with a capture.toml each"
     )

@@ -22,11 +22,9 @@ from dioptre.dataset.published import (
     CONFIDENCE_FOLDER,
     DEPTH_FOLDER,
     HEADER_BYTES,
-    DamagedArchive,
     Item,
     NativeFrame,
     ReadSome,
-    UnreadableCapture,
     decode_confidence,
     decode_depth,
     decode_frame,
@@ -34,6 +32,7 @@ from dioptre.dataset.published import (
     read_archive,
     read_header,
 )
+from dioptre.errors import ArchiveError, CaptureFileError, FileError
 from dioptre.pipeline.importing.rig import (
     Found,
     begin_outcome,
@@ -75,9 +74,9 @@ def _first_frame(archives: Sequence[Path], settings: Import) -> Frame:
             with closing(read_archive(archive, wanted, lambda _: None)) as frames:
                 for item, name, read in frames:
                     return read_header(read(HEADER_BYTES), name, item.form).frame
-        except (DamagedArchive, UnreadableCapture) as error:
+        except (ArchiveError, CaptureFileError) as error:
             fault = fault or f": {error}"
-    raise ValueError(
+    raise FileError(
         f"{', '.join(map(str, archives))}: no readable {' or '.join(settings.forms)} frame of the camera "
         f"{' or '.join(settings.cameras)}{fault}"
     )
@@ -160,7 +159,7 @@ class _Stream:
                 for item, name, read in files:
                     self._take(item, name, read)
                     self._write_decoded(self.ahead)
-        except DamagedArchive as error:
+        except ArchiveError as error:
             fault = str(error)
         self._write_decoded(0)
         return fault
@@ -186,7 +185,7 @@ class _Stream:
                 arriving.confidence = decode_confidence(read(), name)
             else:
                 self._take_frame(arriving, item, name, read)
-        except UnreadableCapture as error:
+        except CaptureFileError as error:
             self._blame(arriving, error)
 
     def _take_frame(self, arriving: _Arriving, item: Item, name: str, read: ReadSome) -> None:
@@ -214,12 +213,12 @@ class _Stream:
             assert item.index is not None  # it is a frame
             try:
                 codes = decoded.result()
-            except UnreadableCapture as error:
+            except CaptureFileError as error:
                 self._blame(self.arriving[item.name], error)
                 continue
             self.writer.write_frame(item.name, item.index, item.view, codes)
 
-    def _blame(self, arriving: _Arriving, error: UnreadableCapture) -> None:
+    def _blame(self, arriving: _Arriving, error: CaptureFileError) -> None:
         """Records a capture's first fault, which stops the import if it shall."""
         outcome = arriving.outcome
         arriving.outcome = replace(outcome, fault=outcome.fault or f"{outcome.name}: {error}")
@@ -235,8 +234,8 @@ def _completed(writer: CaptureWriter, settings: Import, arriving: _Arriving) -> 
         refuse_missing(writer.missing_frames(outcome.name))
         if arriving.depth is None or arriving.confidence is None:
             missing = DEPTH_FOLDER if arriving.depth is None else CONFIDENCE_FOLDER
-            raise UnreadableCapture(f"it has no file in {missing}")
+            raise CaptureFileError(f"it has no file in {missing}")
         labels = read_labels(arriving.depth, arriving.confidence, settings, writer.frame)
-    except UnreadableCapture as error:
+    except CaptureFileError as error:
         return replace(outcome, fault=f"{outcome.name}: {error}")
     return complete(writer, settings, outcome, labels, arriving.camera)

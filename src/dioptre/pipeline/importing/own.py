@@ -12,6 +12,7 @@ from dioptre.dataset.folders import Codes, OwnCapture, capture_format, list_fold
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.images import quiet_readers
 from dioptre.dataset.labels import SIZE, STRIDE, Frame, patch_places
+from dioptre.errors import FileError
 from dioptre.pipeline.importing.settings import (
     Import,
     Opened,
@@ -51,7 +52,7 @@ def _check_splits(captures: Sequence[OwnCapture]) -> None:
     for capture in captures:
         other = first.setdefault(capture.scene, capture)
         if other.split != capture.split:
-            raise ValueError(
+            raise FileError(
                 f"the scene {capture.scene} is in {other.split} ({other.name}) and in {capture.split} "
                 f"({capture.name}): all captures of a scene are in one split"
             )
@@ -67,7 +68,7 @@ def _first_format(
             return _format(capture, *read_codes(capture))
         except ValueError as error:
             reasons.append(f"{capture.name}: {error}")
-    raise ValueError(f"nothing was imported from {source}: {reasons[0]}")
+    raise FileError(f"nothing was imported from {source}: {reasons[0]}")
 
 
 def _format(capture: OwnCapture, codes: Codes, white: float) -> tuple[StoreFormat, Frame]:
@@ -99,7 +100,7 @@ def _fitting_codes(writer: CaptureWriter, capture: OwnCapture) -> Codes:
     expected = writer.format.to_json() | {"frame": writer.frame}
     for key, value in found.items():
         if value != expected[key]:
-            raise ValueError(
+            raise FileError(
                 f"its {key} is not that of the store's first capture: {value}, not {expected[key]}"
             )
     return codes

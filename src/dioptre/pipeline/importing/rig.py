@@ -16,12 +16,12 @@ from dioptre.dataset.published import (
     WHITE,
     CaptureFiles,
     Item,
-    UnreadableCapture,
     Validation,
     capture_scene,
     published_labels,
     scene_split,
 )
+from dioptre.errors import CaptureFileError
 from dioptre.optics import FocusGrid
 from dioptre.pipeline.importing.settings import Import, Outcome
 
@@ -109,7 +109,7 @@ def refuse_missing(missing: Sequence[tuple[int, int]]) -> None:
     """Raises if frames, (slice, view), are missing."""
     if missing:
         index, view = missing[0]
-        raise UnreadableCapture(
+        raise CaptureFileError(
             f"it lacks {len(missing)} of its {len(GRID) * len(VIEWS)} frames, the first is slice {index} "
             f"of the {VIEWS[view]} view"
         )
@@ -118,13 +118,13 @@ def refuse_missing(missing: Sequence[tuple[int, int]]) -> None:
 def check_index(index: int) -> None:
     """Raises if there is no such position."""
     if index >= len(GRID):
-        raise UnreadableCapture(f"it has a slice {index}, but slices are 0..{len(GRID) - 1}")
+        raise CaptureFileError(f"it has a slice {index}, but slices are 0..{len(GRID) - 1}")
 
 
 def check_frame(found: Frame, frame: Frame, name: str) -> None:
     """Raises if a file makes a frame of another size than the store has."""
     if found != frame:
-        raise UnreadableCapture(
+        raise CaptureFileError(
             f"{name} makes a frame of {found[0]} x {found[1]} pixels, "
             f"but the first that was read is {frame[0]} x {frame[1]}"
         )

@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.labels import FARTHEST_M, NEAREST_M, Labels, label_rows
 from dioptre.dataset.published import CAMERAS, Form, Rotation, Validation
+from dioptre.errors import InputError
 from dioptre.pipeline.processes import map_in_order
 
 FORMS: dict[str, tuple[Form, ...]] = {"raw": ("raw",), "up": ("up",), "auto": ("raw", "up")}
@@ -43,15 +44,15 @@ class Import:
     def __post_init__(self) -> None:
         unknown = [name for name in self.cameras if name not in CAMERAS]
         if unknown or not self.cameras:
-            raise ValueError(
+            raise InputError(
                 f"the cameras are some of {', '.join(CAMERAS)}, not {', '.join(unknown) or 'none'}"
             )
         if not 0 < self.min_depth_m < self.max_depth_m:
-            raise ValueError(
+            raise InputError(
                 f"depths lie between 0 < min < max, not {self.min_depth_m:g} m and {self.max_depth_m:g} m"
             )
         if not 0 <= self.confidence <= 1:
-            raise ValueError(f"a confidence lies in [0, 1], not {self.confidence:g}")
+            raise InputError(f"a confidence lies in [0, 1], not {self.confidence:g}")
         Validation.parse(self.validation)  # raises if it is wrong
 
     @property
@@ -90,7 +91,7 @@ Opened = tuple[CaptureWriter, Outcomes]
 def stop_or_go_on(fault: str, settings: Import) -> None:
     """Raises for a fault, if it shall stop the import."""
     if fault and settings.on_error == "stop":
-        raise ValueError(f"{fault} (repair it and run this again, or leave it out with --on-error skip)")
+        raise InputError(f"{fault} (repair it and run this again, or leave it out with --on-error skip)")
 
 
 def each_capture(

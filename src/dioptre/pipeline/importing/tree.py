@@ -15,13 +15,13 @@ from dioptre.dataset.published import (
     CaptureFiles,
     Form,
     FrameHeader,
-    UnreadableCapture,
     decode_confidence,
     decode_depth,
     decode_frame,
     list_captures,
     read_header,
 )
+from dioptre.errors import CaptureFileError, FileError
 from dioptre.pipeline.importing.rig import (
     Found,
     begin_outcome,
@@ -57,9 +57,9 @@ def _first_frame(source: Path, captures: Sequence[CaptureFiles], settings: Impor
         for _, _, path, form in capture.frames:
             try:
                 return _header(path, form).frame
-            except UnreadableCapture:
+            except CaptureFileError:
                 continue
-    raise ValueError(
+    raise FileError(
         f"{source} holds no readable {' or '.join(settings.forms)} frame of the camera "
         f"{' or '.join(settings.cameras)}"
     )
@@ -90,7 +90,7 @@ def _import(writer: CaptureWriter, settings: Import, files: CaptureFiles) -> Out
             outcome = replace(outcome, eight_bit=_check_frames(files, writer.frame))
             if len(labels.trusted(settings.confidence)) and not writer.is_complete(files.name):
                 _write_frames(writer, settings, files)
-    except UnreadableCapture as error:
+    except CaptureFileError as error:
         return replace(outcome, fault=f"{files.name}: {error}")
     return complete(writer, settings, outcome, labels, files.camera)
 
@@ -99,7 +99,7 @@ def _labels(files: CaptureFiles, settings: Import, frame: Frame) -> Labels:
     maps = dict(files.maps)
     for folder in (DEPTH_FOLDER, CONFIDENCE_FOLDER):
         if folder not in maps:
-            raise UnreadableCapture(f"it has no file in {folder}")
+            raise CaptureFileError(f"it has no file in {folder}")
     depth, confidence = maps[DEPTH_FOLDER], maps[CONFIDENCE_FOLDER]
     return read_labels(
         decode_depth(_read(depth), str(depth)),
@@ -137,4 +137,4 @@ def _read(path: Path, count: int = -1) -> bytes:
         with path.open("rb") as file:
             return file.read(count)
     except OSError as error:
-        raise UnreadableCapture(f"{path} cannot be read: {error.strerror or error}") from None
+        raise CaptureFileError(f"{path} cannot be read: {error.strerror or error}") from None
