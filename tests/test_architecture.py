@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "dioptre"
 ORDER = (
     ("errors", "compiled"),
     ("optics",),
-    ("stack",),
+    ("stack", "posterior"),
     ("methods", "simulate", "groundtruth", "dataset"),
     ("cameras",),
     ("loop",),

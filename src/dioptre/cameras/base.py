@@ -1,0 +1,44 @@
+"""Camera: what a lens loop needs of a camera with a motorised lens.
+
+The contract, which tests/cameras/contract.py checks for every adapter:
+
+* **Who moves, who waits.** `capture(index)` moves the lens there and returns only when it has settled and a
+  frame exposed *after* that has arrived. A loop never sleeps and never drops frames: the adapter knows its
+  hardware. It may be called for any index of the grid, in any order, also for the same one twice.
+* **Units.** An index is a position of `grid`, 0 far. A frame is float32 (view, row, col), linear, 0 black and
+  1 white: one view is green (of two, their mean), two are left and right. All frames have one shape. Motor
+  counts, micrometres and volts stay inside the adapter.
+* **Failure.** An index off the grid is an InputError, before anything moves. Hardware that fails raises
+  CameraError, one that does not answer in time CameraTimeoutError; nothing else is raised for it. After a
+  failure the lens may be anywhere, and the next capture may be tried.
+* **Threads.** One thread uses a camera at a time.
+* **Closing.** A camera is a context manager if it holds hardware; loops do not close what they did not open.
+"""
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float32
+
+from dioptre.optics import FocusGrid
+
+Frame = Float32[np.ndarray, "view row col"]
+
+
+@runtime_checkable
+class Camera(Protocol):
+    """A camera whose lens can be sent to the positions of a ladder; the module says what it promises."""
+
+    @property
+    def grid(self) -> FocusGrid:
+        """The ladder of lens positions; unknown (`FocusGrid.unknown`) if only their order is."""
+        ...
+
+    @property
+    def where(self) -> tuple[float, float] | None:
+        """The centre of its frames in the whole field, (x, y) in [-1, 1]; None if they are all of it."""
+        ...
+
+    def capture(self, index: int) -> Frame:
+        """Moves the lens to a position, waits until it has settled, and returns one frame."""
+        ...

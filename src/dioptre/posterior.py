@@ -1,0 +1,227 @@
+"""Posterior and DepthPrior: what is known of the focus after a look, and before it, as values.
+
+The focus is a position of the ladder, or lies beyond one of its ends. A **posterior** is the logarithm of the
+probability of each, in this order:
+
+    beyond the far end, position 0 (far) .. position n - 1 (near), beyond the near end
+
+A **prior** says how often things are at each position before anything was seen. A method never holds one:
+whoever asks applies it (`Posterior.weigh`), and the simulator draws from it (`DepthPrior.draw`).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.errors import InputError, NetworkError
+
+Scores = Float[np.ndarray, "batch n"]
+FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
+SUM_TOLERANCE = 1e-6
+
+
+class Decision(StrEnum):
+    """How a posterior is read."""
+
+    MODE = "mode"  # the likeliest position, as the paper's networks are read
+    MEDIAN = "median"  # the position with the least expected absolute error
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """How likely the focus is at each position of the ladder, and beyond its ends, for some scenes.
+
+    Attributes:
+        logs: (batch, n + 2) natural logarithms of probabilities that sum to 1; minus infinity for 0.
+        decision: How an answer is read off it.
+    """
+
+    logs: Float[np.ndarray, "batch n_and_beyond"]
+    decision: Decision = Decision.MEDIAN
+
+    def __post_init__(self) -> None:
+        if self.logs.ndim != 2 or self.logs.shape[1] < 3:
+            raise InputError(f"a posterior is (batch, n + 2), not of shape {self.logs.shape}")
+        with np.errstate(over="ignore"):
+            sums = np.exp(self.logs).sum(axis=1)
+        if not np.abs(sums - 1).max(initial=0.0) <= SUM_TOLERANCE:  # also for NaN
+            raise NetworkError(f"probabilities of a posterior sum to 1, not to {sums.max():g}")
+
+    @classmethod
+    def of_logits(
+        cls,
+        logits: Float[np.ndarray, "batch _"],
+        positions: int,
+        decision: Decision = Decision.MEDIAN,
+    ) -> "Posterior":
+        """Returns the posterior that logits stand for, normalised.
+
+        Args:
+            logits: One for each position, if the ends cannot be passed; or those two more, as in `logs`.
+            positions: Of the ladder.
+            decision: How an answer is read.
+
+        Raises:
+            NetworkError: If a logit is NaN or plus infinity, or none is finite.
+        """
+        if logits.shape[1] == positions:
+            logits = np.pad(logits.astype(np.float64), ((0, 0), (1, 1)), constant_values=-np.inf)
+        if logits.shape[1] != positions + 2:
+            raise NetworkError(
+                f"the network's answer has {logits.shape[1]} numbers, not {positions} or {positions + 2}"
+            )
+        highest = logits.max(axis=1, keepdims=True)
+        if not np.isfinite(highest).all():  # NaN, plus infinity, or nothing but minus infinity
+            raise NetworkError("the network's answer is not finite")
+        shifted = logits.astype(np.float64) - highest
+        return cls(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), decision)
+
+    @property
+    def positions(self) -> int:
+        """Positions of the ladder."""
+        return self.logs.shape[1] - 2
+
+    @property
+    def ladder(self) -> Scores:
+        """The probability of each position; together with what lies beyond the ends they sum to 1."""
+        return np.exp(self.logs[:, 1:-1])
+
+    @property
+    def beyond_far(self) -> Float[np.ndarray, " batch"]:
+        """The probability that the focus lies beyond the far end."""
+        return np.exp(self.logs[:, FAR_END])
+
+    @property
+    def beyond_near(self) -> Float[np.ndarray, " batch"]:
+        """The probability that the focus lies beyond the near end."""
+        return np.exp(self.logs[:, NEAR_END])
+
+    @property
+    def held(self) -> Scores:
+        """The probability of each position as the lens can reach it: what lies beyond counts for the end."""
+        held = self.ladder
+        held[:, 0] += self.beyond_far
+        held[:, -1] += self.beyond_near
+        return held
+
+    def weigh(self, prior: "DepthPrior") -> "Posterior":
+        """Returns the posterior under a prior, where this one was found under an even one (Bayes's rule).
+
+        What lies beyond an end is weighed as the end is.
+        """
+        if prior.is_even:
+            return self
+        weights = np.pad(prior.weights(self.positions), 1, mode="edge")
+        with np.errstate(divide="ignore"):
+            logits = self.logs + np.log(weights)
+        if not np.isfinite(logits.max(axis=1)).all():
+            raise InputError("the prior rules out every position that is possible after the look")
+        return Posterior.of_logits(logits, self.positions, self.decision)
+
+    def expected_error(self) -> Scores:
+        """Returns for each position how many indices off it is to be expected.
+
+        It is least at the median. What lies beyond an end is at least one index away from it.
+        """
+        places = np.arange(-1, self.positions + 1)
+        return np.exp(self.logs) @ np.abs(places[:, None] - places[1:-1])
+
+    def scores(self) -> Scores:
+        """Returns (batch, n): higher is the better answer. The only place that reads mode or median."""
+        if self.decision is Decision.MEDIAN:
+            return -self.expected_error()
+        scores = self.logs[:, 1:-1].copy()
+        scores[:, 0] = np.logaddexp(scores[:, 0], self.logs[:, FAR_END])
+        scores[:, -1] = np.logaddexp(scores[:, -1], self.logs[:, NEAR_END])
+        return scores
+
+    def scene(self, at: int) -> "Posterior":
+        """Returns the posterior of one scene of the batch."""
+        return replace(self, logs=self.logs[at : at + 1])
+
+
+@dataclass(frozen=True)
+class DepthPrior:
+    """How often things are at each position of the ladder, before anything was seen.
+
+    Attributes:
+        name: "even", anywhere alike; "far", ever more rarely towards the near end, where there is nothing, as
+            in the published data; "table", as the table says.
+        table: Of a table, a weight for each position, far to near; of any sum.
+    """
+
+    name: str = "even"
+    table: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name not in ("even", "far", "table"):
+            raise InputError(f"a prior is even, far or a table of weights, not {self.name!r}")
+        if bool(self.table) != (self.name == "table"):
+            raise InputError("a prior that is a table has weights, and no other has")
+        if self.table and not (
+            all(math.isfinite(weight) and weight >= 0 for weight in self.table) and sum(self.table) > 0
+        ):
+            raise InputError("the weights of a prior are finite, 0 or more, and not all 0")
+
+    @classmethod
+    def even(cls) -> "DepthPrior":
+        """Returns the prior of things that are anywhere on the ladder alike."""
+        return cls("even")
+
+    @classmethod
+    def far(cls) -> "DepthPrior":
+        """Returns the prior of rooms and landscapes: density 2 (1 - x), x from 0 (far end) to 1 (near)."""
+        return cls("far")
+
+    @classmethod
+    def of_table(cls, weights: Float[np.ndarray, " n"] | tuple[float, ...]) -> "DepthPrior":
+        """Returns the prior with a weight for each position, far to near."""
+        return cls("table", tuple(float(weight) for weight in weights))
+
+    @classmethod
+    def parse(cls, text: str) -> "DepthPrior":
+        """Returns the prior that a word, a list of weights 3,2,1 or a file of them stands for."""
+        if text in ("even", "far"):
+            return cls(text)
+        path = Path(text)
+        words = path.read_text(encoding="utf-8").split() if path.is_file() else text.split(",")
+        try:
+            return cls.of_table(tuple(float(word) for word in words))
+        except ValueError as error:
+            why = f": {error}" if isinstance(error, InputError) else ""
+            raise InputError(
+                f"a prior is even, far, a list of weights such as 3,2,1, or a file of them, not {text!r}{why}"
+            ) from None
+
+    @property
+    def is_even(self) -> bool:
+        """Whether it changes nothing."""
+        return self.name == "even"
+
+    def weights(self, positions: int) -> Float[np.ndarray, " n"]:
+        """Returns the probability of each position of a ladder."""
+        if self.name == "table" and len(self.table) != positions:
+            raise InputError(
+                f"the prior has {len(self.table)} weights, but the ladder has {positions} positions"
+            )
+        if self.name == "table":
+            weights = np.array(self.table)
+        elif self.name == "far":
+            weights = 2.0 * (positions - np.arange(positions)) - 1  # the density's mean over each position
+        else:
+            weights = np.ones(positions)
+        return weights / weights.sum()
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Returns a place on the ladder at random, from 0 (half a step beyond its far end) to 1 (near)."""
+        along = float(rng.random())
+        if self.name == "far":
+            return 1 - math.sqrt(1 - along)
+        if self.name == "table":
+            upto = np.concatenate([[0.0], np.cumsum(self.weights(len(self.table)))])
+            return float(np.interp(along, upto, np.linspace(0, 1, len(upto))))
+        return along
