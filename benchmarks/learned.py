@@ -23,7 +23,7 @@ from benchmarks.store import build
 from benchmarks.timing import best_ms, best_of_each
 from dioptre.dataset.store import PatchStore
 from dioptre.methods import METHODS
-from dioptre.methods.learned import MODE, Card, Learned
+from dioptre.methods.learned import Card, Learned
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.train import encode, feed, loss
@@ -38,7 +38,7 @@ SINGLE = tuple(key for key, row in METHODS.items() if row.looks == 1)
 def card(network: str, views: int) -> Card:
     """Returns a card for an untrained network that sees one look."""
     ladder = tuple(FocusGrid.learnaf().dioptres.tolist())
-    return Card("D1", network, 1, views, SIZE, ladder, "", MODE, {}, (), {}, "0")
+    return Card("D1", network, 1, views, SIZE, ladder, "", "mode", {}, {}, {}, "0")
 
 
 def one_look(views: int) -> FocalStack:

@@ -17,9 +17,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from dioptre import evaluate as evaluate
     from dioptre.dataset.store import open_patches as open_patches
-    from dioptre.loop.focus import FocusResult as FocusResult
     from dioptre.loop.focus import focus as focus
     from dioptre.loop.focus import focus_from as focus_from
+    from dioptre.loop.result import FocusResult as FocusResult
     from dioptre.methods import METHODS as METHODS
     from dioptre.methods import scores as scores
     from dioptre.optics import CameraModel as CameraModel
@@ -30,7 +30,7 @@ _HOMES = {
     "CameraModel": "dioptre.optics",
     "FocalStack": "dioptre.stack",
     "FocusGrid": "dioptre.optics",
-    "FocusResult": "dioptre.loop.focus",
+    "FocusResult": "dioptre.loop.result",
     "METHODS": "dioptre.methods",
     "evaluate": "dioptre",
     "focus": "dioptre.loop.focus",

@@ -6,8 +6,8 @@ The contract, which tests/cameras/contract.py checks for every adapter:
   frame exposed *after* that has arrived. A loop never sleeps and never drops frames: the adapter knows its
   hardware. It may be called for any index of the grid, in any order, also for the same one twice.
 * **Units.** An index is a position of `grid`, 0 far. A frame is float32 (view, row, col), linear, 0 black and
-  1 white: one view is green (of two, their mean), two are left and right. All frames have one shape. Motor
-  counts, micrometres and volts stay inside the adapter.
+  1 white: one view is green (of two, their mean), two are left and right. All frames have `views` and
+  `shape`. Motor counts, micrometres and volts stay inside the adapter.
 * **Failure.** An index off the grid is an InputError, before anything moves. Hardware that fails raises
   CameraError, one that does not answer in time CameraTimeoutError; nothing else is raised for it. After a
   failure the lens may be anywhere, and the next capture may be tried.
@@ -32,6 +32,16 @@ class Camera(Protocol):
     @property
     def grid(self) -> FocusGrid:
         """The ladder of lens positions; unknown (`FocusGrid.unknown`) if only their order is."""
+        ...
+
+    @property
+    def views(self) -> int:
+        """1 for green, 2 for left and right."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a frame."""
         ...
 
     @property

@@ -34,6 +34,16 @@ class ReplayCamera:
         return self.stack.grid
 
     @property
+    def views(self) -> int:
+        """Views of the recorded slices."""
+        return self.stack.views
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the recorded slices."""
+        return self.stack.shape
+
+    @property
     def where(self) -> tuple[float, float] | None:
         """Where the recorded patch lies in the frame, if that is known."""
         if self.stack.where is None:

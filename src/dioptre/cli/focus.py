@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dioptre.dataset.images import Pictures
-    from dioptre.loop.focus import FocusResult
+    from dioptre.loop.result import FocusResult
 
 Unit = Literal["dioptres", "metres", "um"]
 UNIT_LABELS = {"dioptres": "focus (dioptres)", "metres": "focus distance (m)", "um": "position (µm)"}

@@ -1,16 +1,16 @@
 """Predictions: what methods answer for patches, one row for each answer, and nothing measured yet.
 
-A full-stack method answers once for each patch. A method that sees one look answers once for each start; one
-that sees several looks is led to them: the method before it chooses the next, from the same start. A method
-for any number of looks is asked with one look, with two and with three (it leads itself to its best guess
-that lies apart from the looks so far), and with all.
+A full-stack method answers once for each patch. A method with few looks answers once for each start, at the
+end of the search (`loop.search`) that also drives a lens: one with two looks is led to the second by the
+method before it; one for any number of looks is asked with one, two and three, to which it leads itself, and
+with all. Beside the answer stands what the verdict says of it.
 
 In a simulated store, `oracle` is an answerer beside the methods. It knows the scene and the camera and sees
 exactly where the picture is sharp; it does not know by how much the lens missed the position it was sent to,
 and that is all it gets wrong. No method can do better, but by luck.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,13 +18,17 @@ import pyarrow as pa
 from jaxtyping import Int
 
 from dioptre.dataset.store import PatchStore
+from dioptre.loop.inputs import tiles_of
+from dioptre.loop.search import askers_of, policy_of, search, see_stack
+from dioptre.loop.verdict import SliceExposures, Verdict, judge, judge_posterior
 from dioptre.methods import best_index, find_method, scores
-from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method, Problem, Scores, next_look
+from dioptre.methods.base import ANY, WHOLE, Method, Problem
+from dioptre.posterior import DepthPrior, Scores
 from dioptre.stack import FocalStack
 
 ORACLE = "oracle"
 NO_START = -1  # the start of a method that sees the whole stack
-MANY = (1, 2, 3, WHOLE)  # looks that a method for any number is asked with
+MOST_LOOKS = 3  # that a method for any number leads itself to; it is also asked with all
 
 SCHEMA = pa.schema(
     [
@@ -38,6 +42,11 @@ SCHEMA = pa.schema(
         ("start", pa.int16()),
         ("predicted", pa.int16()),
         ("truth", pa.int16()),
+        ("state", pa.string()),  # "focused" or "failed"; "" if nobody judged
+        ("confidence", pa.float32()),
+        ("expected_error", pa.float32()),  # indices; null if the method does not tell
+        ("identity", pa.string()),  # the hash of a network; "" for a formula
+        ("prior", pa.string()),
         ("in_crop", pa.bool_()),
         ("light", pa.string()),
         ("device", pa.string()),
@@ -56,6 +65,8 @@ class Answers:
         steps: How many looks it had; 0 for the whole stack.
         starts: Where it began; one NO_START for the whole stack.
         predicted: For each patch and start.
+        verdicts: Likewise, patch by patch; empty if nobody judged.
+        identity: Of the method.
     """
 
     method: str
@@ -63,6 +74,8 @@ class Answers:
     steps: int
     starts: Int[np.ndarray, " start"]
     predicted: Int[np.ndarray, "batch start"]
+    verdicts: Sequence[Verdict] = ()
+    identity: str = ""
 
 
 def predict(
@@ -70,18 +83,37 @@ def predict(
     rows: Int[np.ndarray, " batch"],
     keys: Sequence[str],
     starts: Int[np.ndarray, " start"],
+    prior: DepthPrior,
 ) -> pa.Table:
-    """Returns the predictions of some methods, and of the oracle if the store knows its lens, for patches."""
+    """Returns the predictions of some methods, and of the oracle if the store knows its lens, for patches.
+
+    Args:
+        store: The patches.
+        rows: Which of them.
+        keys: Methods.
+        starts: Where methods with few looks begin.
+        prior: Where things are expected; methods that know probabilities heed it.
+    """
     stack = store.stack(rows)
+    exposures = [SliceExposures.of(pixels) for pixels in stack.pixels]
+    methods = [find_method(key) for key in keys]
     answers = [
-        *_whole_stacks(stack, [key for key in keys if find_method(key).looks == WHOLE]),
-        *(one for key in keys for one in _looks(stack, find_method(key), starts)),
+        *_whole_stacks(stack, exposures, [one for one in methods if one.looks in (WHOLE, ANY)], prior),
+        *(
+            found
+            for one in methods
+            if one.looks != WHOLE
+            for found in _searches(stack, exposures, one, starts, prior)
+        ),
         *_oracle(store, rows),
     ]
-    return pa.concat_tables([_table(store, rows, one) for one in answers])
+    return pa.concat_tables([_table(store, rows, one, prior) for one in answers])
 
 
-def floor(store: PatchStore, rows: Int[np.ndarray, " batch"]) -> Int[np.ndarray, " batch"] | None:
+# The oracle
+
+
+def oracle_answers(store: PatchStore, rows: Int[np.ndarray, " batch"]) -> Int[np.ndarray, " batch"] | None:
     """Returns what the oracle answers, or None if a store does not know where its lens really was.
 
     At position k the lens is focused at k + error. The picture is sharp at the patch's depth less that error,
@@ -97,72 +129,86 @@ def floor(store: PatchStore, rows: Int[np.ndarray, " batch"]) -> Int[np.ndarray,
 
 
 def _oracle(store: PatchStore, rows: Int[np.ndarray, " batch"]) -> Iterator[Answers]:
-    found = floor(store, rows)
+    found = oracle_answers(store, rows)
     if found is not None:
         yield Answers(ORACLE, Problem.STACK_DUAL_PIXEL, WHOLE, np.array([NO_START]), found[:, None])
 
 
-def _whole_stacks(stack: FocalStack, keys: Sequence[str]) -> Iterator[Answers]:
-    for key, found in scores(stack, keys).items() if keys else ():
-        yield Answers(key, find_method(key).problem, WHOLE, np.array([NO_START]), best_index(found)[:, None])
+# Whole stacks
 
 
-def _looks(stack: FocalStack, method: Method, starts: Int[np.ndarray, " start"]) -> Iterator[Answers]:
-    if method.looks == WHOLE:
-        return
-    for steps in MANY if method.looks == ANY else (method.looks,):
-        if steps == WHOLE:
-            problem = Problem.STACK_DUAL_PIXEL if method.views == 2 else Problem.STACK_GREEN
-            found = best_index(method.build().scores(stack))[:, None]
-            yield Answers(method.key, problem, WHOLE, np.array([NO_START]), found)
-        else:
-            choose = next_look if method.looks == ANY else _answer
-            found = follow(stack, leaders_of(method, steps), starts, choose)
-            yield Answers(method.key, method.problem, steps, starts, found)
+def _whole_stacks(
+    stack: FocalStack, exposures: Sequence[SliceExposures], methods: Sequence[Method], prior: DepthPrior
+) -> Iterator[Answers]:
+    """Yields the answers of methods that see all slices: those that score slices are scored together."""
+    curves = []
+    for method in methods:
+        posterior = method.build().posterior(stack)
+        if posterior is None:
+            curves.append(method)
+            continue
+        posterior = posterior.weigh(prior)
+        verdicts = [judge_posterior(posterior.scene(at), one.median()) for at, one in enumerate(exposures)]
+        yield _whole(method, posterior.scores(), verdicts)
+    found = scores(stack, [method.key for method in curves])
+    verdicts_of = _judge_curves(stack, exposures, found)
+    for method in curves:
+        yield _whole(method, found[method.key], verdicts_of[method.key])
 
 
-def leaders_of(method: Method, steps: int) -> list[Autofocuser]:
-    """Returns who is asked after each look: the last is the method itself."""
-    if method.looks == ANY:
-        return [method.build()] * steps
-    chain = [method]
-    while chain[0].after:
-        chain.insert(0, find_method(chain[0].after))
-    return [one.build() for one in chain]
+def _whole(method: Method, found: Scores, verdicts: Sequence[Verdict]) -> Answers:
+    whole = Problem.STACK_DUAL_PIXEL if method.views == 2 else Problem.STACK_GREEN
+    start, identity = np.array([NO_START]), method.build().identity
+    return Answers(method.key, whole, WHOLE, start, best_index(found)[:, None], verdicts, identity)
 
 
-def _answer(scores: Scores, _seen: Int[np.ndarray, "batch look"]) -> Int[np.ndarray, " batch"]:
-    """Returns what is answered: the paper's searches look there next."""
-    return best_index(scores)
+def _judge_curves(
+    stack: FocalStack, exposures: Sequence[SliceExposures], curves: Mapping[str, Scores]
+) -> dict[str, list[Verdict]]:
+    """Returns the verdicts on each method's curves, as `focus` finds them."""
+    verdicts: dict[str, list[Verdict]] = {key: [] for key in curves}
+    for at, exposure in enumerate(exposures):
+        tiles = tiles_of(stack.pixels[at])
+        parts = None
+        if tiles is not None:
+            parts = scores(FocalStack.full(tiles, stack.grid, view_codes=stack.view_codes), list(curves))
+        for key, curve in curves.items():
+            verdicts[key].append(judge(curve[at], None if parts is None else parts[key], exposure.median()))
+    return verdicts
 
 
-def follow(
+# A few looks
+
+
+def _searches(
     stack: FocalStack,
-    leaders: Sequence[Autofocuser],
+    exposures: Sequence[SliceExposures],
+    method: Method,
     starts: Int[np.ndarray, " start"],
-    choose: Callable[[Scores, Int[np.ndarray, "batch look"]], Int[np.ndarray, " batch"]] = _answer,
-) -> Int[np.ndarray, "batch start"]:
-    """Returns what is answered at the end of a search, from each start.
-
-    Args:
-        stack: All slices of some patches.
-        leaders: Who is asked after each look, and sees all looks so far.
-        starts: The first looks.
-        choose: Says where to look next, from scores and the looks so far.
-    """
-    found = np.empty((stack.batch, len(starts)), np.int64)
-    for at in range(stack.batch):
-        where = None if stack.where is None else np.repeat(stack.where[at : at + 1], len(starts), axis=0)
-        seen = starts[:, None]
-        for leader in leaders:
-            views = stack.pixels[at][seen]  # (start, look, view, row, col)
-            scores = leader.scores(FocalStack(views, seen, stack.grid, where, stack.view_codes))
-            seen = np.concatenate([seen, choose(scores, seen)[:, None]], axis=1)
-        found[at] = best_index(scores)
-    return found
+    prior: DepthPrior,
+) -> Iterator[Answers]:
+    """Yields the answers of a method with few looks, from every start; one for any number after each look."""
+    looks = MOST_LOOKS if method.looks == ANY else method.looks
+    policy, ask = policy_of(method, looks), askers_of(method, looks, prior)
+    trails = [search(starts, see_stack(stack, at), ask, policy) for at in range(stack.batch)]
+    identity = method.build().identity
+    for steps in range(1, looks + 1) if method.looks == ANY else (looks,):
+        posteriors = [trail.posteriors[steps - 1] for trail in trails]
+        predicted = np.stack([best_index(one.scores()) for one in posteriors])
+        verdicts = [
+            judge_posterior(posterior.scene(walk), exposure.median(trail.positions[walk, :steps]))
+            for trail, posterior, exposure in zip(trails, posteriors, exposures, strict=True)
+            for walk in range(len(starts))
+        ]
+        yield Answers(method.key, method.problem, steps, starts, predicted, verdicts, identity)
 
 
-def _table(store: PatchStore, rows: Int[np.ndarray, " batch"], answers: Answers) -> pa.Table:
+# Rows
+
+
+def _table(
+    store: PatchStore, rows: Int[np.ndarray, " batch"], answers: Answers, prior: DepthPrior
+) -> pa.Table:
     """Returns answers as rows of predictions."""
     starts = len(answers.starts)
     count = len(rows) * starts
@@ -174,6 +220,9 @@ def _table(store: PatchStore, rows: Int[np.ndarray, " batch"], answers: Answers)
         "patch": each,
         "start": np.tile(answers.starts, len(rows)),
         "predicted": answers.predicted.ravel(),
+        "identity": [answers.identity] * count,
+        "prior": [prior.name] * count,
+        **_judged(answers.verdicts, count),
     }
     for name in ("split", "scene", "capture", "truth"):
         columns[name] = store.table.column(name).take(pa.array(each))
@@ -181,3 +230,14 @@ def _table(store: PatchStore, rows: Int[np.ndarray, " batch"], answers: Answers)
         known = name in store.table.column_names
         columns[name] = store.table.column(name).take(pa.array(each)) if known else [default] * count
     return pa.table({field.name: columns[field.name] for field in SCHEMA}).cast(SCHEMA)
+
+
+def _judged(verdicts: Sequence[Verdict], count: int) -> dict[str, object]:
+    """Returns the columns of the verdicts; nulls if nobody judged."""
+    if not verdicts:
+        return {"state": [""] * count, "confidence": [None] * count, "expected_error": [None] * count}
+    return {
+        "state": [one.state.value for one in verdicts],
+        "confidence": [one.confidence for one in verdicts],
+        "expected_error": [one.expected_error for one in verdicts],
+    }

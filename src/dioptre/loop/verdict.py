@@ -10,8 +10,9 @@ off in two ways:
   agree on it, while defocus changes them smoothly. Third differences, in which a smooth curve vanishes,
   show it.
 
-A network does not score slices, it says which positions it believes in; there the verdict asks how much of
-its belief is near the answer (`judge_belief`).
+A method that returns a posterior does not score slices; there the verdict asks how much of the posterior is
+near the answer, whether the rest is on another side of focus, and how much lies beyond the ends of the ladder
+(`judge_posterior`).
 
 The peak must stand out of the slices on *both* sides. If it does so on one side only, the curve is still
 rising where the stack ends: the focus lies beyond.
@@ -19,11 +20,14 @@ rising where the stack ends: the focus lies beyond.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Bool, Float, Float32, Int
+
+from dioptre.posterior import Posterior
 
 Curve = Float[np.ndarray, " n"]
 Side = Float[np.ndarray, " _"]  # the part of a curve on one side of its peak, going away from it
@@ -38,8 +42,12 @@ UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
 SPIKE: Final = 0.1  # neighbours of a lone spike reach less than this part of its height
 RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
 VALLEY: Final = 0.15  # how deep that valley is at least
-NEAR: Final = 1 / 12  # of the ladder: so far from the answer belief counts for it
-BELIEF: Final = 0.5  # that must be near an answer
+NEAR: Final = 1 / 12  # of the ladder: so far from the answer probability counts for it
+PROBABLE: Final = 0.5  # how much of a posterior must be near an answer
+BEYOND: Final = 0.9  # how much of it beyond an end of the ladder means that the focus is there
+OTHER_SIDE: Final = 0.1  # how much of it on another side of focus makes an answer ambiguous
+NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
+DIP: Final = 0.5  # of the lower peak: how deep the valley between two sides is at least
 SATURATED: Final = 0.5  # part of the pixels at white
 DARK: Final = 0.01  # mean signal of a region that is too dark, if the curve is flat too
 WHITE: Final = 0.998
@@ -66,6 +74,9 @@ class Reason(StrEnum):
     TOO_SMALL = "too-small"
     TWO_PEAKS = "two-peaks"
     UNSURE = "unsure"
+    AMBIGUOUS = "ambiguous"
+    BEYOND_FAR = "beyond-the-far-end"
+    BEYOND_NEAR = "beyond-the-near-end"
 
 
 WARNINGS: Final = frozenset({Reason.TWO_PEAKS})
@@ -80,24 +91,40 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
     Reason.TOO_SMALL: "so few slices of so small a region do not tell focus from noise: take more of either",
     Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
-    Reason.UNSURE: "the network believes in many positions at once: nothing to focus on, or a look too few",
+    Reason.UNSURE: "many positions are as likely: nothing to focus on, or a look too few",
+    Reason.AMBIGUOUS: "the focus may be on either side of the look: another look at a candidate tells",
+    Reason.BEYOND_FAR: "the subject is farther than the lens can focus",
+    Reason.BEYOND_NEAR: "the subject is nearer than the lens can focus",
 }
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A place where the focus may be: a position of the ladder, and the probability of its side of focus."""
+
+    index: int
+    probability: float
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """What a focus curve is worth.
+    """What a focus curve or a posterior is worth.
 
     Attributes:
-        state: FOCUSED if the peak can be trusted.
-        confidence: The chance that a second sweep with fresh noise would pick the same slice, give or take
-            one (two in long stacks); at most 0.5 when focusing failed.
+        state: FOCUSED if the answer can be trusted.
+        confidence: Of a curve, the chance that a second sweep with fresh noise would pick the same slice,
+            give or take one (two in long stacks); of a posterior, its part near the answer. At most 0.5 when
+            focusing failed.
         reasons: Why it failed; may hold a warning when it did not.
+        expected_error: Of a posterior, how many indices off the answer is to be expected.
+        candidates: Of a posterior, the sides of focus, the likeliest first.
     """
 
     state: State
     confidence: float
     reasons: tuple[Reason, ...]
+    expected_error: float | None = None
+    candidates: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,10 +144,33 @@ class Exposure:
     @classmethod
     def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "Exposure":
         """Returns the exposure of a region, the median over its slices; NaN pixels count as black."""
-        white = np.array([np.mean(one >= WHITE) for one in pixels])
-        mean = np.array([np.sum(one, where=np.isfinite(one)) / one.size for one in pixels])
-        finite = all(bool(np.isfinite(one).all()) for one in pixels)
-        return cls(float(np.median(white)), float(np.median(mean)), finite)
+        return SliceExposures.of(pixels).median()
+
+
+@dataclass(frozen=True, eq=False)
+class SliceExposures:
+    """The same, slice by slice."""
+
+    saturated: Float[np.ndarray, " slice"]
+    mean: Float[np.ndarray, " slice"]
+    finite: Bool[np.ndarray, " slice"]
+
+    @classmethod
+    def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "SliceExposures":
+        """Returns the exposure of each slice."""
+        return cls(
+            np.array([np.mean(one >= WHITE) for one in pixels]),
+            np.array([np.sum(one, where=np.isfinite(one)) / one.size for one in pixels]),
+            np.array([bool(np.isfinite(one).all()) for one in pixels]),
+        )
+
+    def median(self, slices: Int[np.ndarray, " some"] | slice = slice(None)) -> Exposure:
+        """Returns the exposure of some slices together."""
+        return Exposure(
+            float(np.median(self.saturated[slices])),
+            float(np.median(self.mean[slices])),
+            bool(self.finite[slices].all()),
+        )
 
 
 def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exposure) -> Verdict:
@@ -161,24 +211,64 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
     )
 
 
-def judge_belief(logs: Curve, answer: int, exposure: Exposure) -> Verdict:
-    """Returns the verdict on what a network believes: its confidence is the belief near its answer.
+def judge_posterior(posterior: Posterior, exposure: Exposure) -> Verdict:
+    """Returns the verdict on the posterior of one scene: its confidence is the probability near the answer.
 
     Args:
-        logs: The logarithm of each position's probability.
-        answer: The position that it chose.
+        posterior: Of one scene.
         exposure: How bright the region is.
     """
-    belief = np.exp(logs)
-    reach = max(1, round(NEAR * len(logs)))
-    sure = float(belief[max(0, answer - reach) : answer + reach + 1].sum() / belief.sum())
+    answer = int(np.argmax(posterior.scores()[0]))
+    ladder, reach = posterior.ladder[0], reach_of(posterior.positions)
+    sure = float(ladder[max(0, answer - reach) : answer + reach + 1].sum())
+    sides = candidates(posterior)
+    rivals = [one for one in sides if abs(one.index - answer) > reach and one.probability >= OTHER_SIDE]
     reasons = [Reason.NOT_FINITE] if not exposure.finite else []
     if exposure.saturated > SATURATED:
         reasons.append(Reason.SATURATED)
-    if sure < BELIEF:
+    if posterior.beyond_far[0] >= BEYOND:
+        reasons.append(Reason.BEYOND_FAR)
+    elif posterior.beyond_near[0] >= BEYOND:
+        reasons.append(Reason.BEYOND_NEAR)
+    elif len(sides) > 1 and rivals:
+        reasons.append(Reason.AMBIGUOUS)
+    elif sure < PROBABLE:
         reasons += [Reason.UNSURE, *_too_dark(exposure)]
-    state = State.FAILED if reasons else State.FOCUSED
-    return Verdict(state, min(sure, 0.5) if reasons else sure, tuple(reasons))
+    return Verdict(
+        State.FAILED if reasons else State.FOCUSED,
+        min(sure, 0.5) if reasons else min(sure, 1.0),
+        tuple(reasons),
+        float(posterior.expected_error()[0, answer]),
+        sides,
+    )
+
+
+def reach_of(positions: int) -> int:
+    """Returns how many indices from an answer still count as near it."""
+    return max(1, round(NEAR * positions))
+
+
+def candidates(posterior: Posterior) -> tuple[Candidate, ...]:
+    """Returns the sides of focus in the posterior of one scene, the likeliest first.
+
+    Two peaks are two sides if they are not near each other and the valley between them is deep. What lies
+    beyond an end belongs to the side at that end.
+    """
+    held = posterior.held[0]
+    reach = reach_of(len(held))
+    peaks: list[int] = []
+    for at in np.argsort(-held, kind="stable"):
+        if all(
+            abs(at - peak) > reach and held[min(at, peak) : max(at, peak)].min() < DIP * held[at]
+            for peak in peaks
+        ):
+            peaks.append(int(at))
+    peaks.sort()
+    valleys = [a + int(np.argmin(held[a:b])) for a, b in pairwise(peaks)]
+    sides = np.split(held, valleys)
+    found = [Candidate(peak, float(side.sum())) for peak, side in zip(peaks, sides, strict=True)]
+    found.sort(key=lambda one: -one.probability)
+    return tuple(one for at, one in enumerate(found) if at == 0 or one.probability >= NEGLIGIBLE)
 
 
 def _too_dark(exposure: Exposure) -> list[Reason]:

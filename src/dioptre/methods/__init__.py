@@ -12,41 +12,35 @@ METHODS is one literal table. It feeds the command line, the tables, the tests a
 """
 
 import difflib
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dioptre.errors import MethodError
-from dioptre.methods import contrast, stereo
-from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method, Problem, Scores, best_index
+from dioptre.errors import InputError, MethodError
+from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method, Problem, best_index
+from dioptre.methods.contrast import ContrastFamily
+from dioptre.methods.learned import NETWORK, LearnedFamily
+from dioptre.methods.stereo import StereoFamily
+from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
 
 __all__ = ["METHODS", "Autofocuser", "Method", "Problem", "Scores", "best_index", "find_method", "scores"]
 
+CONTRAST, STEREO, LEARNED = ContrastFamily(), StereoFamily(), LearnedFamily()
+
 
 def _contrast(key: str, title: str, source: str, in_paper: bool = True) -> Method:
-    return Method(key, title, Problem.STACK_GREEN, partial(contrast.Contrast, key), source, in_paper)
+    return Method(key, title, Problem.STACK_GREEN, CONTRAST, source, in_paper)
 
 
 def _stereo(key: str, title: str, source: str) -> Method:
-    return Method(key, title, Problem.STACK_DUAL_PIXEL, partial(stereo.Stereo, key), source)
+    return Method(key, title, Problem.STACK_DUAL_PIXEL, STEREO, source)
 
 
 def _learned(key: str, title: str, problem: Problem, looks: int, after: str = "") -> Method:
     ours = key.startswith("dioptre-")
-    build = partial(_network, WEIGHTS / f"{key}{NETWORK}")
-    return Method(key, title, problem, build, "ours" if ours else "paper", not ours, looks, after)
+    return Method(key, title, problem, LEARNED, "ours" if ours else "paper", not ours, looks, after)
 
-
-def _network(path: Path) -> Autofocuser:
-    from dioptre.methods.learned import Learned  # noqa: PLC0415  # ONNX Runtime takes a while to load
-
-    return Learned(path)
-
-
-WEIGHTS: Final = Path(__file__).parents[1] / "weights"
-NETWORK: Final = ".onnx"
 
 # In the order of the paper's big table; our own after the paper's.
 _ROWS: Final = (
@@ -130,46 +124,32 @@ def find_method(key: str) -> Method:
     if key in METHODS:
         return METHODS[key]
     if key.endswith(NETWORK):
-        return _of_file(Path(key))
+        return _of_file(key)
     near = difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise MethodError(f"there is no method {key!r}{hint} (`dioptre methods` lists all)")
 
 
-def _of_file(path: Path) -> Method:
+def _of_file(key: str) -> Method:
     """Returns a row for a network that its user has trained."""
-    from dioptre.methods.learned import Learned  # noqa: PLC0415
-
-    if not path.is_file():
-        raise MethodError(f"there is no file {path}")
-    network = Learned(path)
-    problem, looks = Problem(network.card.problem), network.card.looks
-    return Method(str(path), path.stem, problem, lambda: network, "a file", in_paper=False, looks=looks)
+    if not Path(key).is_file():
+        raise MethodError(f"there is no file {key}")
+    card = LEARNED.build(key).card
+    problem = Problem(card.problem)
+    return Method(key, Path(key).stem, problem, LEARNED, "a file", in_paper=False, looks=card.looks)
 
 
 def scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
-    """Returns (batch, n) scores for each method; work that methods share is done once.
+    """Returns (batch, n) scores for each method; work that methods of one family share is done once.
 
     Args:
         stack: What the camera saw.
         keys: Methods to run, of any kind.
     """
     if isinstance(keys, str):
-        raise TypeError(f"scores() takes a list of method keys, not the string {keys!r}")
-    builders = [find_method(key).build() for key in keys]
-    together = {
-        **_together(
-            contrast.contrast_scores, stack, [b.key for b in builders if isinstance(b, contrast.Contrast)]
-        ),
-        **_together(stereo.stereo_scores, stack, [b.key for b in builders if isinstance(b, stereo.Stereo)]),
-    }
-    return {
-        key: together[key] if key in together else builder.scores(stack)
-        for key, builder in zip(keys, builders, strict=True)
-    }
-
-
-def _together(
-    family: Callable[[FocalStack, Sequence[str]], dict[str, Scores]], stack: FocalStack, keys: Sequence[str]
-) -> dict[str, Scores]:
-    return family(stack, keys) if keys else {}
+        raise InputError(f"scores() takes a list of method keys, not the string {keys!r}")
+    families: dict[Family, list[str]] = {}
+    for key in keys:
+        families.setdefault(find_method(key).family, []).append(key)
+    found = {key: one for family, some in families.items() for key, one in family.scores(stack, some).items()}
+    return {key: found[key] for key in keys}

@@ -1,41 +1,60 @@
-"""What a focusing method is: an Autofocuser that scores positions, and the row that names it."""
+"""What a focusing method is: an Autofocuser that scores positions, the family that builds it, its row."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
+from dioptre.errors import MethodError
+from dioptre.optics import FocusGrid
+from dioptre.posterior import Posterior, Scores
 from dioptre.stack import FocalStack
-
-Scores = Float[np.ndarray, "batch n"]
 
 
 @runtime_checkable
 class Autofocuser(Protocol):
     """Says how well focused each position of the ladder is."""
 
+    @property
+    def identity(self) -> str:
+        """What makes the same key the same method: the hash of its network or table; "" for a formula."""
+        ...
+
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+        """Returns why it cannot see patches of this ladder, rows, columns and views; None if it can.
+
+        The reason goes on after the method's name: "needs the left and the right view, ...".
+        """
+        ...
+
     def scores(self, stack: FocalStack) -> Scores:
         """Returns (batch, n): one number for each position of the grid, higher is better focused.
 
         A position that a full-stack method was not shown, or whose slice holds a NaN or infinite pixel,
         scores minus infinity.
+
+        Raises:
+            MethodError: If it cannot see the stack.
         """
         ...
 
-
-@runtime_checkable
-class Believer(Autofocuser, Protocol):
-    """An Autofocuser that knows how likely each position is, and so how far off it may be."""
-
-    def belief(self, stack: FocalStack) -> Scores:
-        """Returns (batch, n): the logarithm of the probability that each position is the best focused."""
+    def posterior(self, stack: FocalStack) -> Posterior | None:
+        """Returns how likely each position is under an even prior; None if it only scores slices."""
         ...
 
-    def decide(self, belief: Scores) -> Scores:
-        """Returns the scores that follow from what is believed."""
+
+class Family(Protocol):
+    """Methods that are built alike and share work."""
+
+    def build(self, key: str) -> Autofocuser:
+        """Returns one of its methods, ready to score."""
+        ...
+
+    def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+        """Returns the scores of several of its methods; work that they share is done once."""
         ...
 
 
@@ -59,7 +78,6 @@ class Problem(StrEnum):
 
 
 WHOLE, ANY = 0, -1  # looks of a method that needs the whole stack, and of one that takes what it gets
-APART = 4  # indices between the looks of a search: a look beside another shows almost the same again
 
 
 @dataclass(frozen=True)
@@ -70,47 +88,42 @@ class Method:
         key: Its name on the command line and in tables.
         title: As the paper prints it; our own words for methods that are not the paper's.
         problem: The paper's problem it solves.
-        build: Makes the Autofocuser.
+        family: Builds the Autofocuser, and scores it together with its like.
         source: Where it comes from, author and year; "paper" for the paper's own baselines.
         in_paper: True if it is a row of the paper's tables.
         looks: How many slices it is shown: WHOLE for the whole stack, ANY for as many as there are.
-        after: Of several looks, the method that chooses the last one, seeing those before it.
+        after: Of several looks, the method that chooses the last one, seeing those before it; "" if nobody
+            does, so that the looks have to be given.
     """
 
     key: str
     title: str
     problem: Problem
-    build: Callable[[], Autofocuser]
+    family: Family
     source: str
     in_paper: bool = True
     looks: int = WHOLE
     after: str = ""
+
+    def __post_init__(self) -> None:
+        if self.problem.whole != (self.looks == WHOLE) or self.looks < ANY:
+            raise MethodError(
+                f"{self.key} cannot solve {self.problem.value} with {self.looks} looks: a whole stack is "
+                f"{WHOLE}, as many looks as there are {ANY}, and a number of looks is for I1 and D1"
+            )
+        if self.after and self.looks < 2:
+            raise MethodError(f"{self.key} has no second look for {self.after} to choose")
 
     @property
     def views(self) -> int:
         """How many views it needs."""
         return self.problem.views
 
+    def build(self) -> Autofocuser:
+        """Returns the method, ready to score."""
+        return self.family.build(self.key)
+
 
 def best_index(scores: Scores) -> Int[np.ndarray, " batch"]:
     """Returns the position of the highest score, the first one on a tie."""
     return np.argmax(scores, axis=1)
-
-
-def next_look(scores: Scores, seen: Int[np.ndarray, "batch look"]) -> Int[np.ndarray, " batch"]:
-    """Returns where a search looks next: the best position that is APART or more from all looks so far.
-
-    Where no position is, as far from them as there is one.
-    """
-    away = np.abs(np.arange(scores.shape[1])[:, None] - seen[:, None, :]).min(axis=2)
-    enough = away >= np.minimum(APART, away.max(axis=1, keepdims=True))
-    return best_index(np.where(enough, scores, -np.inf))
-
-
-def expected_error(belief: Scores) -> Scores:
-    """Returns for each position how many indices off it is to be expected, from logarithms of probabilities.
-
-    It is least at the median of what is believed.
-    """
-    places = np.arange(belief.shape[1])
-    return np.exp(belief) @ np.abs(places[:, None] - places)

@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float
 
-from dioptre.methods.base import Scores
 from dioptre.methods.measure import (
     ROUNDING,
     Edges,
@@ -26,8 +25,11 @@ from dioptre.methods.measure import (
     empty_cells,
     kernels,
     offsets,
+    size_refusal,
     stack_scores,
 )
+from dioptre.optics import FocusGrid
+from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
 
 GRADIENT_THRESHOLDS: Final = (3.0, 10.0)  # codes
@@ -324,7 +326,30 @@ class Contrast:
     """One contrast measure as an Autofocuser."""
 
     key: str
+    identity: str = ""
+
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+        """Returns why it cannot see such patches, if it cannot."""
+        del grid, views
+        return size_refusal(shape)
 
     def scores(self, stack: FocalStack) -> Scores:
         """Returns the measure of each slice, (batch, n)."""
         return contrast_scores(stack, [self.key])[self.key]
+
+    def posterior(self, stack: FocalStack) -> None:
+        """Returns None: a measure scores slices."""
+        del stack
+
+
+@dataclass(frozen=True)
+class ContrastFamily:
+    """The contrast measures: those that ask for the same statistic share its work."""
+
+    def build(self, key: str) -> Contrast:
+        """Returns one measure."""
+        return Contrast(key)
+
+    def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+        """Returns the scores of several measures."""
+        return contrast_scores(stack, keys)

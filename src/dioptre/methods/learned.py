@@ -1,33 +1,39 @@
 """Learned methods: networks in ONNX files that explain themselves, run by ONNX Runtime.
 
 A file has the inputs `pixels` (batch, slice, view, row, col), `indices` (batch, slice) and, if it wants to
-know, `where` (batch, 2), all as a FocalStack has them, and the output `scores` (batch, n). Everything a
-network wants done to its input is inside the file. What it is for stands in its metadata under the key
-"dioptre", as JSON; `Card` says what.
+know, `where` (batch, 2), all as a FocalStack has them, and the output `logits`: (batch, n), or (batch, n + 2)
+of a network that can tell that the focus lies beyond an end of the ladder (`dioptre.posterior`). Everything a
+network wants done to its input is inside the file; no prior is. What it is for stands in its metadata under
+the key "dioptre", as JSON; `Card` says what.
 """
 
+import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import onnxruntime
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
-from dioptre.errors import InputError
-from dioptre.methods.base import ANY, WHOLE, Scores, expected_error
+from dioptre.errors import MethodError, NetworkError
+from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.measure import workers
 from dioptre.optics import FocusGrid
+from dioptre.posterior import Decision, Posterior, Scores
 from dioptre.stack import FocalStack
 
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+WEIGHTS: Final = Path(__file__).parents[1] / "weights"  # those that come with the package
+NETWORK: Final = ".onnx"
 METADATA = "dioptre"
-LAYOUT = 1  # of the metadata
+LAYOUT = 2  # of the metadata
 BATCH = 32  # looks at a time: enough to keep all cores busy
-MODE, MEDIAN = "mode", "median"
 CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
 
 
@@ -43,10 +49,10 @@ class Card:
         size: Rows and columns of a patch.
         dioptres: Its ladder.
         pixels: What a pixel is, in words.
-        decide: MODE if the answer is the likeliest position, as the paper's is; MEDIAN if it is the one with
-            the least expected error.
+        decision: How its answer is read: "mode" or "median".
         recipe: How it was trained.
-        data: Hashes of the stores it was trained on.
+        lineage: What it came from: hashes of its weights and of the stores that it was trained on, and the
+            same of every earlier run that it built on.
         validation: What its last validation found.
         version: Of dioptre, when it was exported.
         layout: Of this card.
@@ -59,9 +65,9 @@ class Card:
     size: int
     dioptres: tuple[float | None, ...]
     pixels: str
-    decide: str
+    decision: str
     recipe: Mapping[str, Any]
-    data: tuple[str, ...]
+    lineage: Mapping[str, Any]
     validation: Mapping[str, float]
     version: str
     layout: int = LAYOUT
@@ -74,11 +80,11 @@ class Card:
     def from_json(cls, text: str) -> "Card":
         """Returns the card that `to_json` wrote."""
         entries = json.loads(text)
-        if entries.get("layout") != LAYOUT:
-            raise InputError(
-                f"its card has layout {entries.get('layout')}, but this version of dioptre reads {LAYOUT}"
+        if not isinstance(entries, dict) or entries.get("layout") != LAYOUT:
+            raise NetworkError(
+                f"its card has another layout than {LAYOUT}, which this version of dioptre reads"
             )
-        return cls(**{**entries, "dioptres": tuple(entries["dioptres"]), "data": tuple(entries["data"])})
+        return cls(**{**entries, "dioptres": tuple(entries["dioptres"])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,33 +102,35 @@ class Learned:
         """What the network is for."""
         return _load(self.path)[1]
 
-    def knows(self, grid: FocusGrid, shape: tuple[int, int]) -> bool:
-        """Returns whether the network can see patches of this ladder, rows and columns."""
-        return _refusal(self.card, grid, shape) is None
+    @property
+    def identity(self) -> str:
+        """The SHA-256 of the file: another file of the same name is another method."""
+        return _load(self.path)[3]
+
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+        """Returns why the network cannot see such patches, if it cannot."""
+        if self.card.views > views:
+            return "needs the left and the right view, but there is only green"
+        return _refusal(self.card, grid, shape)
 
     def scores(self, stack: FocalStack) -> Scores:
-        """Returns the logarithm of each position's probability, or less its expected error, in indices.
+        """Returns what its posterior means for each position, as its card says."""
+        return self.posterior(stack).scores()
 
-        The card says which decides.
-        """
-        return self.decide(self.belief(stack))
-
-    def decide(self, belief: Scores) -> Scores:
-        """Returns the scores that follow from what is believed."""
-        return -expected_error(belief) if self.card.decide == MEDIAN else belief
-
-    def belief(self, stack: FocalStack) -> Scores:
-        """Returns the logarithm of each position's probability.
+    def posterior(self, stack: FocalStack) -> Posterior:
+        """Returns how likely each position is under an even prior.
 
         A patch larger than the network's is seen in tiles, whose logarithms are averaged.
 
         Raises:
-            InputError: If the stack is not what the network was trained for.
+            MethodError: If the stack is not what the network was trained for.
+            NetworkError: If its answer is not finite.
         """
-        session, card, wanted = _load(self.path)
+        session, card, wanted, _ = _load(self.path)
         stack = _fit(stack, card, self.path.stem)
+        n, decision = len(card.dioptres), Decision(card.decision)
         tiles = _tiles(stack.shape, card.size)
-        total = np.zeros((stack.batch, len(card.dioptres)), np.float64)
+        total = np.zeros((stack.batch, n + 2), np.float64)
         step = max(1, BATCH // stack.pixels.shape[1])
         for begin in range(0, stack.batch, step):
             some = slice(begin, begin + step)
@@ -132,29 +140,47 @@ class Learned:
                     "indices": np.ascontiguousarray(stack.indices[some], dtype=np.int64),
                     "where": _places(stack, some),
                 }
-                (answer,) = session.run(None, {name: inputs[name] for name in wanted})
-                total[some] += normalise(answer)
-        return normalise(total / len(tiles))
+                (logits,) = session.run(None, {name: inputs[name] for name in wanted})
+                total[some] += Posterior.of_logits(logits, n, decision).logs
+        return Posterior.of_logits(total / len(tiles), n, decision)
+
+
+@dataclass(frozen=True)
+class LearnedFamily:
+    """Networks by the names of those that come with the package, or by their files; they share no work."""
+
+    def build(self, key: str) -> Learned:
+        """Returns a network."""
+        return Learned(Path(key) if key.endswith(NETWORK) else WEIGHTS / f"{key}{NETWORK}")
+
+    def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+        """Returns the scores of several networks."""
+        return {key: self.build(key).scores(stack) for key in keys}
 
 
 @cache
-def _load(path: Path) -> tuple[onnxruntime.InferenceSession, Card, tuple[str, ...]]:
-    """Returns the session of a file, its card, and the names of its inputs; once for each file."""
+def _load(path: Path) -> "tuple[InferenceSession, Card, tuple[str, ...], str]":
+    """Returns the session of a file, its card, the names of its inputs, and its hash; once for each file."""
     try:
-        session = session_of(path)
+        content = path.read_bytes()
+        session = session_of(content)
     except Exception as error:  # ONNX Runtime raises what it likes
-        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+        raise NetworkError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
     text = session.get_modelmeta().custom_metadata_map.get(METADATA)
     if text is None:
-        raise InputError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
+        raise NetworkError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
     try:
-        return session, Card.from_json(text), tuple(one.name for one in session.get_inputs())
+        card = Card.from_json(text)
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} cannot be used: {error}") from None
+        raise NetworkError(f"{path} cannot be used: {error}") from None
+    inputs = tuple(one.name for one in session.get_inputs())
+    return session, card, inputs, hashlib.sha256(content).hexdigest()
 
 
-def session_of(model: Path | bytes) -> onnxruntime.InferenceSession:
+def session_of(model: Path | bytes) -> "InferenceSession":
     """Returns a model, in a file or as bytes, ready to run on all cores."""
+    import onnxruntime  # noqa: PLC0415  # it takes a while to load
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = workers()
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -164,13 +190,13 @@ def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:
     """Returns the stack with the views that a network wants, or says why it cannot be had."""
     n, slices = len(card.dioptres), stack.pixels.shape[1]
     if card.views == 2 and stack.views == 1:
-        raise InputError(f"{name} needs the left and the right view, but the stack has only green")
+        raise MethodError(f"{name} needs the left and the right view, but the stack has only green")
     refusal = _refusal(card, stack.grid, stack.shape)
     if refusal is not None:
-        raise InputError(f"{name} {refusal}")
+        raise MethodError(f"{name} {refusal}")
     wanted = n if card.looks == WHOLE else card.looks
     if wanted not in (ANY, slices):
-        raise InputError(f"{name} takes {wanted} of the {n} slices, but the stack has {slices}")
+        raise MethodError(f"{name} takes {wanted} of the {n} slices, but the stack has {slices}")
     if card.looks == WHOLE:
         stack = _in_order(stack, name)
     return stack.green() if card.views == 1 else stack
@@ -196,7 +222,7 @@ def _refusal(card: Card, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
 
 def _in_order(stack: FocalStack, name: str) -> FocalStack:
     if (np.sort(stack.indices, axis=1) != np.arange(len(stack.grid))).any():
-        raise InputError(f"{name} needs every slice of the stack once")
+        raise MethodError(f"{name} needs every slice of the stack once")
     order = np.argsort(stack.indices, axis=1)
     if (order == np.arange(len(stack.grid))).all():
         return stack
@@ -225,9 +251,3 @@ def _places(stack: FocalStack, some: slice) -> Float32[np.ndarray, "batch 2"]:
     if stack.where is None:
         return np.zeros((len(stack.indices[some]), 2), np.float32)
     return stack.where[some].astype(np.float32)
-
-
-def normalise(scores: Float[np.ndarray, "batch n"]) -> Scores:
-    """Returns the logarithms of the probabilities that scores stand for."""
-    shifted = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))

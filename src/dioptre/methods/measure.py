@@ -19,8 +19,8 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from dioptre.errors import InputError
-from dioptre.methods.base import Scores
+from dioptre.errors import MethodError
+from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
 
 MIN_SIZE: Final = 16  # pixels on a side: the deepest wavelet level still has 2 x 2 places
@@ -210,6 +210,14 @@ def sound_images(images: Images) -> tuple[Images, Bool[np.ndarray, " image"]]:
     return images, sound
 
 
+def size_refusal(shape: tuple[int, int]) -> str | None:
+    """Returns why a measure cannot see patches of so many rows and columns, if it cannot."""
+    rows, cols = shape
+    if min(rows, cols) >= MIN_SIZE:
+        return None
+    return f"needs at least {MIN_SIZE} x {MIN_SIZE} pixels, not {cols} x {rows}"
+
+
 def stack_scores(
     stack: FocalStack,
     images: Float32[np.ndarray, "batch slice *view row col"],
@@ -218,11 +226,9 @@ def stack_scores(
     measures: Mapping[str, Measure],
 ) -> dict[str, Scores]:
     """Returns (batch, n) scores for each measure; positions without a sound slice are minus infinity."""
-    rows, cols = stack.shape
-    if min(rows, cols) < MIN_SIZE:
-        raise InputError(
-            f"a focus measure needs at least {MIN_SIZE} x {MIN_SIZE} pixels, not {cols} x {rows}"
-        )
+    refusal = size_refusal(stack.shape)
+    if refusal is not None:
+        raise MethodError(f"a focus measure {refusal}")
     flat = np.ascontiguousarray(images.reshape(-1, *images.shape[2:]))
     values = evaluate_patches(flat, codes, statistics, measures)
     scenes = np.arange(stack.batch)[:, None]

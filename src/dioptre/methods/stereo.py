@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import MethodError
-from dioptre.methods.base import Scores
 from dioptre.methods.measure import (
     Edges,
     Images,
@@ -24,11 +23,15 @@ from dioptre.methods.measure import (
     empty_cells,
     kernels,
     offsets,
+    size_refusal,
     stack_scores,
 )
+from dioptre.optics import FocusGrid
+from dioptre.posterior import Scores
 from dioptre.stack import LEFT, RIGHT, FocalStack
 
 EPSILONS: Final = (10.0, 30.0)  # codes
+NEEDS_VIEWS: Final = "compares a left and a right view, but the stack has only one view"
 
 
 def _correlation(
@@ -110,7 +113,7 @@ MEASURES: Final[dict[str, Measure]] = {
 def stereo_scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
     """Returns the scores of several dual-pixel measures, with the work that they share done once."""
     if stack.views != 2:
-        raise MethodError(f"{keys[0]} compares a left and a right view, but the stack has only one view")
+        raise MethodError(f"{keys[0]} {NEEDS_VIEWS}")
     measures = {key: MEASURES[key] for key in keys}
     return stack_scores(stack, stack.pixels, stack.view_codes, STATISTICS, measures)
 
@@ -120,7 +123,30 @@ class Stereo:
     """One dual-pixel measure as an Autofocuser."""
 
     key: str
+    identity: str = ""
+
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+        """Returns why it cannot see such patches, if it cannot."""
+        del grid
+        return NEEDS_VIEWS if views != 2 else size_refusal(shape)
 
     def scores(self, stack: FocalStack) -> Scores:
         """Returns how alike the views of each slice are, (batch, n)."""
         return stereo_scores(stack, [self.key])[self.key]
+
+    def posterior(self, stack: FocalStack) -> None:
+        """Returns None: a measure scores slices."""
+        del stack
+
+
+@dataclass(frozen=True)
+class StereoFamily:
+    """The dual-pixel measures: those that ask for the same statistic share its work."""
+
+    def build(self, key: str) -> Stereo:
+        """Returns one measure."""
+        return Stereo(key)
+
+    def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+        """Returns the scores of several measures."""
+        return stereo_scores(stack, keys)

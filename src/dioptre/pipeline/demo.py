@@ -10,7 +10,8 @@ from jaxtyping import Float32
 
 from dioptre.evaluate import figures
 from dioptre.evaluate.tables import Line
-from dioptre.loop.focus import FocusResult, focus
+from dioptre.loop.focus import focus
+from dioptre.loop.result import FocusResult
 from dioptre.optics import CameraModel
 from dioptre.pipeline.predicting import Prediction, predict_store
 from dioptre.pipeline.reporting import report

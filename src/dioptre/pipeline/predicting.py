@@ -6,7 +6,7 @@ manifest.json         written last
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +16,15 @@ from jaxtyping import Int
 from dioptre.dataset.manifest import (
     begin_folder,
     finish_folder,
-    hash_file,
     read_parquet,
     write_file,
     write_parquet,
 )
 from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
-from dioptre.errors import InputError
-from dioptre.evaluate.predict import floor, predict
+from dioptre.errors import InputError, MethodError
+from dioptre.evaluate.predict import oracle_answers, predict
 from dioptre.methods import METHODS, Method, find_method
-from dioptre.methods.learned import Learned
+from dioptre.posterior import DepthPrior
 
 KIND = "predictions"
 PREDICTIONS = "predictions.parquet"
@@ -42,11 +41,13 @@ class Prediction:
         split: "train", "validation" or "test"; "all" for every patch.
         starts: From how many starts, spread evenly over the ladder, a method with few looks begins;
             0 for all.
+        prior: Where things are expected: "even", "far", a list of weights, or a file of them.
     """
 
     methods: tuple[str, ...] = ()
     split: str = "test"
     starts: int = 0
+    prior: str = "even"
 
 
 def predict_store(data: Path, out: Path, prediction: Prediction, done: Callable[[int, int], None]) -> int:
@@ -61,13 +62,14 @@ def predict_store(data: Path, out: Path, prediction: Prediction, done: Callable[
     store = open_patches(data)
     keys = methods_for(store, prediction.methods)
     rows = _rows(store, prediction.split)
+    prior = DepthPrior.parse(prediction.prior)
     starts = spread(len(store.format.grid), prediction.starts)
     plan = {
         "kind": KIND,
         "data": store.manifest["sha256"],
-        "simulated": floor(store, rows[:1]) is not None,
-        "methods": list(keys),
-        "networks": _networks(keys),
+        "simulated": oracle_answers(store, rows[:1]) is not None,
+        "methods": {key: find_method(key).build().identity for key in keys},
+        "prior": asdict(prior),
         "split": prediction.split,
         "starts": starts.tolist(),
         "patches": len(rows),
@@ -79,7 +81,7 @@ def predict_store(data: Path, out: Path, prediction: Prediction, done: Callable[
     for number, some in enumerate(parts):
         file = out / PARTS / f"{number:05}.parquet"
         if not file.exists():
-            found = predict(store, some, keys, starts)
+            found = predict(store, some, keys, starts, prior)
             write_file(file, lambda opened, table=found: write_parquet(table, opened))  # type: ignore[misc]
         done(min((number + 1) * PATCHES, len(rows)), len(rows))
     whole = pa.concat_tables(
@@ -93,27 +95,20 @@ def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:
     """Returns the methods to run: those asked for, or all that the patches allow.
 
     Raises:
-        InputError: If a method that was asked for does not exist, or needs what the store has not.
+        MethodError: If a method that was asked for does not exist, or cannot see the store's patches.
     """
-    form = store.format
     if not wanted:
-        return tuple(key for key, row in METHODS.items() if row.views <= form.views and _knows(row, form))
+        return tuple(key for key, row in METHODS.items() if _refusal(row, store.format) is None)
     for key in wanted:
-        if find_method(key).views > form.views:
-            raise InputError(f"{key} needs the left and the right view, but {store.path} has only green")
+        refusal = _refusal(find_method(key), store.format)
+        if refusal is not None:
+            raise MethodError(f"{key} {refusal}: {store.path}")
     return tuple(wanted)
 
 
-def _networks(keys: Sequence[str]) -> dict[str, str]:
-    """Returns the hash of each network among methods: another file of the same name is another method."""
-    built = {key: find_method(key).build() for key in keys}
-    return {key: hash_file(one.path) for key, one in built.items() if isinstance(one, Learned)}
-
-
-def _knows(row: Method, form: StoreFormat) -> bool:
-    """Returns whether a method can see patches of this ladder and size: a network must have been told."""
-    focuser = row.build()
-    return not isinstance(focuser, Learned) or focuser.knows(form.grid, (form.size, form.size))
+def _refusal(row: Method, form: StoreFormat) -> str | None:
+    """Returns why a method cannot see patches of this ladder and size, if it cannot."""
+    return row.build().refusal(form.grid, (form.size, form.size), form.views)
 
 
 def spread(positions: int, count: int) -> Int[np.ndarray, " start"]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from jaxtyping import Float64, Int
+from jaxtyping import Int
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -25,8 +25,9 @@ from dioptre import __version__
 from dioptre.dataset.store import PatchStore, StoreFormat
 from dioptre.errors import InputError
 from dioptre.methods.base import ANY, WHOLE, best_index
-from dioptre.methods.learned import MEDIAN, METADATA, MODE, Card, Learned, normalise
+from dioptre.methods.learned import METADATA, Card, Learned
 from dioptre.optics import FocusGrid
+from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
 from dioptre.train.fit import load_network, read_run, recipe_of
 from dioptre.train.quick import INPUTS, OUTPUT, trace
@@ -76,9 +77,9 @@ def card_of(run: Path) -> Card:
         size=form.size,
         dioptres=tuple(entries["format"]["dioptres"]),
         pixels=PIXELS,
-        decide=MODE if recipe.network == "one-hot" else MEDIAN,
+        decision=Decision.MODE if recipe.network == "one-hot" else Decision.MEDIAN,
         recipe=entries["recipe"],
-        data=tuple(entries["data"]),
+        lineage={"data": entries["data"]},
         validation=entries["validation"],
         version=__version__,
     )
@@ -174,13 +175,15 @@ def _unnamed(path: Path) -> Iterator[Path]:
 
 def compare(learned: Learned, network: nn.Module, stack: FocalStack) -> float:
     """Returns the largest difference of a probability in a file from torch's."""
-    return float(np.abs(np.exp(learned.belief(stack)) - np.exp(torch_belief(network, stack))).max())
+    theirs = torch_posterior(network, stack, learned.card)
+    return float(np.abs(learned.posterior(stack).ladder - theirs.ladder).max())
 
 
 @torch.no_grad()
-def torch_belief(network: nn.Module, stack: FocalStack) -> Float64[np.ndarray, "batch n"]:
-    """Returns the logarithms of the probabilities that torch gives."""
-    return normalise(network(*_tensors(stack)).numpy())
+def torch_posterior(network: nn.Module, stack: FocalStack, card: Card) -> Posterior:
+    """Returns the posterior that torch gives."""
+    logits = network(*_tensors(stack)).numpy()
+    return Posterior.of_logits(logits, len(card.dioptres), Decision(card.decision))
 
 
 def _tensors(stack: FocalStack) -> tuple[Tensor, Tensor, Tensor]:
@@ -210,8 +213,8 @@ def export_int8(run: Path, path: Path, store: PatchStore, patches: int = CALIBRA
         quantise(network, card, partial, store, patches)
         learned, errors = Learned(partial), []
         for stack, truth in _looks_of(store, card, "validation", patches):
-            beliefs = (learned.belief(stack), torch_belief(network, stack))
-            found = [best_index(learned.decide(one)) for one in beliefs]
+            posteriors = (learned.posterior(stack), torch_posterior(network, stack, card))
+            found = [best_index(one.scores()) for one in posteriors]
             errors.append([np.abs(one - truth).mean() for one in found])
         difference = compare(learned, network, example(card, 4, seed=3))
     mae, torch_mae = (float(value) for value in np.mean(errors, axis=0))

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from dioptre.methods.base import expected_error, next_look
+from dioptre.loop.search import LOOKS_APART, SearchPolicy
+from dioptre.posterior import Posterior
 from dioptre.train.feed import Batch, Memory, Source
 from dioptre.train.network import Alone, Listener, LooksNet, answers
 from dioptre.train.quick import Asked, quicken
@@ -102,4 +103,5 @@ def _choice(
     """Returns where to look next: where a network answers, or as one for any number of looks searches."""
     if not isinstance(network, Listener | LooksNet):
         return answers(network, scores).cpu().numpy()
-    return next_look(-expected_error(torch.log_softmax(scores, dim=1).cpu().numpy()), seen)
+    posterior = Posterior.of_logits(scores.cpu().numpy().astype(np.float64), scores.shape[1])
+    return SearchPolicy(1, LOOKS_APART).next_position(posterior.scores(), seen)

@@ -18,7 +18,7 @@ from dioptre.methods.learned import session_of
 
 OPSET = 18
 INPUTS = ("pixels", "indices", "where")
-OUTPUT = "scores"
+OUTPUT = "logits"
 
 Asked = Callable[..., Float[Tensor, "batch ..."]]
 

@@ -1,0 +1,90 @@
+"""Autofocus: a lens that is focused by a few looks, with the search that is evaluated."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dioptre.cameras.base import Camera, Frame
+from dioptre.errors import InputError, MethodError
+from dioptre.loop.focus import EVEN, ONE_LOOK, SEVERAL_LOOKS, to_result
+from dioptre.loop.inputs import Ladder, cut, place_of, to_index, to_rois
+from dioptre.loop.result import FocusResult, Roi
+from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
+from dioptre.loop.verdict import Exposure, State, judge_posterior
+from dioptre.methods import find_method
+from dioptre.methods.base import ANY, Method
+from dioptre.posterior import DepthPrior
+
+LOOKS: Final = 3
+
+
+@dataclass(frozen=True)
+class Autofocus:
+    """Focuses a camera by a few looks.
+
+        result = dioptre.Autofocus(camera).run(roi=(x, y, w, h))
+
+    Attributes:
+        camera: Moves the lens and takes frames; dioptre.cameras.base says what it promises.
+        method: Key of a method with few looks; by default ours for as many views and looks as there are.
+        looks: How many looks it takes at most; a method for two takes two.
+        start: Where the first look is taken; the middle of the ladder by default.
+        prior: Where things are expected before looking.
+        sure: It stops early once so much of the posterior lies within an index of the answer.
+    """
+
+    camera: Camera
+    method: str | None = None
+    looks: int = LOOKS
+    start: int | None = None
+    prior: DepthPrior = EVEN
+    sure: float = NEVER
+
+    def run(self, roi: Any = None) -> FocusResult:
+        """Returns where the lens must go after a few looks; if that is in focus, the lens is left there.
+
+        Args:
+            roi: A region (x, y, w, h) in pixels; the whole frame by default.
+
+        Raises:
+            DioptreError: If the region, the start or the method cannot be used, or the camera fails.
+        """
+        camera, method = self.camera, self._method()
+        regions = to_rois(roi, camera.shape)
+        if len(regions) > 1:
+            raise InputError(f"a lens goes to one region, not to {len(regions)}")
+        looks = self.looks if method.looks == ANY else method.looks
+        policy = policy_of(method, looks, self.sure)
+        frames: list[Frame] = []
+
+        def cut_and_keep(frame: Frame) -> Frame:
+            frames.append(cut(frame, regions[0]))
+            return frames[-1]
+
+        see = see_camera(camera, cut_and_keep, place_of(regions[0], camera.shape, camera.where))
+        trail = search(np.array([self._start()]), see, askers_of(method, looks, self.prior), policy)
+        result = _result(method, camera, trail, frames, regions[0])
+        if result.state is State.FOCUSED:
+            camera.capture(result.index)
+        return result
+
+    def _start(self) -> int:
+        grid = self.camera.grid
+        return len(grid) // 2 if self.start is None else to_index(self.start, grid)
+
+    def _method(self) -> Method:
+        default = (ONE_LOOK if self.looks == 1 else SEVERAL_LOOKS)[self.camera.views]
+        method = find_method(default if self.method is None else self.method)
+        refusal = method.build().refusal(self.camera.grid, self.camera.shape, self.camera.views)
+        if refusal is not None:
+            raise MethodError(f"{method.key} {refusal}")
+        return method
+
+
+def _result(
+    method: Method, camera: Camera, trail: Trail, frames: list[Frame], roi: Roi | None
+) -> FocusResult:
+    verdict = judge_posterior(trail.posterior, Exposure.of(np.stack(frames)))
+    looks = tuple(int(at) for at in trail.positions[0] if at != NO_LOOK)
+    return to_result(trail.posterior.scores()[0], verdict, method, Ladder(camera.grid), roi, looks)

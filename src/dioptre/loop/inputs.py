@@ -1,0 +1,197 @@
+"""What people hand over, checked and made into what the methods take: pixels, regions, lens positions.
+
+Everything that cannot be used is an InputError in one sentence with the value.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float32, Shaped
+
+from dioptre.errors import InputError
+from dioptre.loop.result import Roi
+from dioptre.methods.measure import MIN_SIZE
+from dioptre.optics import FocusGrid
+from dioptre.stack import codes_to_pixels
+
+TILES = 4  # a region is cut into at most 4 x 4 tiles to see whether they agree
+
+Pixels = Float32[np.ndarray, "slice view row col"]
+
+
+def to_pixels(codes: Shaped[np.ndarray, "..."], black: float | None, white: float | None) -> Pixels:
+    """Returns slices of one or two views as pixels, 0 black and 1 white.
+
+    Masked pixels become NaN, as those are that were not finite.
+
+    Args:
+        codes: (slice, row, col) or (slice, 2 views, row, col) of any real dtype.
+        black: Value of black; 0 by default.
+        white: Value of white; by default what the dtype implies.
+    """
+    mask = np.ma.getmask(codes)
+    codes = np.asarray(codes)
+    real = np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)
+    if codes.dtype == bool or not real:
+        raise InputError(f"a stack's pixels are real numbers, not {codes.dtype}")
+    if codes.ndim == 3:
+        codes = codes[:, None]
+    if codes.ndim != 4 or codes.shape[1] not in (1, 2) or 0 in codes.shape:
+        raise InputError(
+            f"a stack is (slice, row, col) or (slice, 2 views, row, col), not an array of shape {codes.shape}"
+        )
+    if black is None and np.issubdtype(codes.dtype, np.signedinteger) and codes.min() < 0:
+        raise InputError(f"say what black is: {codes.dtype} pixels go down to {codes.min()} (black=...)")
+    pixels = codes_to_pixels(codes, black or 0.0, _white(codes) if white is None else white)
+    if mask is not np.ma.nomask:
+        pixels[mask.reshape(codes.shape)] = np.nan
+    return pixels
+
+
+def _white(codes: Shaped[np.ndarray, "slice view row col"]) -> float:
+    """Returns the white that the dtype implies, unless the pixels show that it cannot be."""
+    if np.issubdtype(codes.dtype, np.integer):
+        if codes.dtype.itemsize > 2:
+            raise InputError(f"say what white is: {codes.dtype} pixels do not tell (white=...)")
+        return float(np.iinfo(codes.dtype).max)
+    highest = float(np.max(codes, initial=0.0, where=np.isfinite(codes)))
+    if highest > 2.0:
+        raise InputError(
+            f"say what white is: float pixels are taken as 0 to 1, but reach {highest:g} (white=...)"
+        )
+    return 1.0
+
+
+# Lens positions
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Where the slices were taken.
+
+    Attributes:
+        grid: A ladder that rises.
+        falling: Whether the stack runs against it.
+        um: Or the micrometres of each slice.
+    """
+
+    grid: FocusGrid
+    falling: bool = False
+    um: Float[np.ndarray, " n"] | None = None
+
+
+def to_ladder(
+    n: int,
+    grid: FocusGrid | None,
+    dioptres: Sequence[float] | Float[np.ndarray, " n"] | None,
+    positions_um: Sequence[float] | Float[np.ndarray, " n"] | None,
+) -> Ladder:
+    """Returns where n slices were taken, from whichever of the three is given; unknown if none is."""
+    given = [one for one in (grid, dioptres, positions_um) if one is not None]
+    if len(given) > 1:
+        raise InputError("give the positions once: as grid, dioptres or positions_um")
+    if not given:
+        return Ladder(FocusGrid.unknown(n))
+    if len(given[0]) != n:
+        raise InputError(f"the stack has {n} slices, but {len(given[0])} positions are given")
+    if grid is not None:
+        return Ladder(grid)
+    values = np.asarray(given[0], dtype=np.float64)
+    steps = np.diff(values)
+    if not ((steps > 0).all() or (steps < 0).all()):
+        raise InputError("positions must rise or fall from slice to slice; sort the slices by position")
+    if positions_um is not None:
+        return Ladder(FocusGrid.unknown(n), um=values)
+    falling = n > 1 and bool(steps[0] < 0)
+    return Ladder(FocusGrid(values[::-1] if falling else values), falling)
+
+
+def to_index(at: Any, grid: FocusGrid) -> int:
+    """Returns a position of the ladder as a whole number."""
+    whole = isinstance(at, (int, np.integer)) and not isinstance(at, bool)
+    if not whole or not 0 <= at < len(grid):
+        raise InputError(f"the lens has the whole positions 0..{len(grid) - 1}, not {at!r}")
+    return int(at)
+
+
+# Regions
+
+
+def to_rois(roi: Any, shape: tuple[int, int]) -> list[Roi | None]:
+    """Returns the regions of interest: one, several, or None for the whole picture.
+
+    Args:
+        roi: (x, y, w, h), a list of such, or None.
+        shape: Rows and columns of the picture.
+    """
+    if roi is None or (isinstance(roi, (list, tuple)) and len(roi) == 0):
+        return [None]
+    if not isinstance(roi, (list, tuple, np.ndarray)):
+        raise InputError(f"a region is x, y, width, height in whole pixels, not {roi!r}")
+    many = roi if isinstance(roi[0], (list, tuple, np.ndarray)) else [roi]
+    return [_to_roi(one, shape) for one in many]
+
+
+def _to_roi(roi: Any, shape: tuple[int, int]) -> Roi:
+    values = _numbers(roi)
+    if values is None or len(values) != 4 or any(value != int(value) for value in values):
+        raise InputError(f"a region is x, y, width, height in whole pixels, not {roi!r}")
+    region, (rows, cols) = Roi(*(int(value) for value in values)), shape
+    inside = region.x >= 0 and region.y >= 0 and region.x + region.w <= cols and region.y + region.h <= rows
+    if not inside or min(region.w, region.h) < MIN_SIZE:
+        raise InputError(
+            f"the region x={region.x} y={region.y} w={region.w} h={region.h} does not lie inside the picture "
+            f"of {cols} x {rows} pixels, or is smaller than {MIN_SIZE} x {MIN_SIZE}"
+        )
+    return region
+
+
+def to_where(where: Any) -> tuple[float, float] | None:
+    """Returns a place in the frame as (x, y), each in [-1, 1]; None if it is not known."""
+    if where is None:
+        return None
+    values = _numbers(where)
+    if values is None or len(values) != 2 or any(abs(value) > 1 for value in values):
+        raise InputError(f"a place in the frame is (x, y), each in [-1, 1], not {where!r}")
+    return values[0], values[1]
+
+
+def _numbers(values: Any) -> list[float] | None:
+    """Returns a row of finite numbers, or None if it is not one."""
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        return None
+    return numbers if all(math.isfinite(number) for number in numbers) else None
+
+
+def cut(pixels: Shaped[np.ndarray, "*axes row col"], roi: Roi | None) -> Shaped[np.ndarray, "*axes h w"]:
+    """Returns a region of pictures; all of them for None."""
+    return pixels if roi is None else pixels[..., roi.y : roi.y + roi.h, roi.x : roi.x + roi.w]
+
+
+def centre_of(roi: Roi, shape: tuple[int, int]) -> tuple[float, float]:
+    """Returns where in a picture the centre of a region lies, each axis in [-1, 1]."""
+    rows, cols = shape
+    return (2 * roi.x + roi.w) / cols - 1, (2 * roi.y + roi.h) / rows - 1
+
+
+def place_of(
+    roi: Roi | None, shape: tuple[int, int], where: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """Returns the place of a region: as told, or else as it lies in a picture that is the whole frame."""
+    return where if where is not None or roi is None else centre_of(roi, shape)
+
+
+def tiles_of(pixels: Pixels) -> Float32[np.ndarray, "tile slice view h w"] | None:
+    """Returns the region cut into tiles, or None if it is too small for four of them."""
+    n, views, rows, cols = pixels.shape
+    down, across = min(TILES, rows // MIN_SIZE), min(TILES, cols // MIN_SIZE)
+    if down * across < 4:
+        return None
+    h, w = rows // down, cols // across
+    tiles = pixels[:, :, : down * h, : across * w].reshape(n, views, down, h, across, w)
+    return np.ascontiguousarray(tiles.transpose(2, 4, 0, 1, 3, 5)).reshape(-1, n, views, h, w)

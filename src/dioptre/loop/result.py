@@ -1,0 +1,84 @@
+"""FocusResult: where the lens must go, how sure that is, and why not when it is not."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.loop.verdict import Candidate, Reason, State
+
+
+class Roi(NamedTuple):
+    """A region of interest in pixels: x counts columns from the left, y rows from the top."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+@dataclass(frozen=True)
+class FocusResult:
+    """Where the lens must go, how sure that is, and why not when it is not.
+
+    Attributes:
+        index: The sharpest slice, counted from 0 in the order of the stack. Given also when focusing
+            failed, then as the best guess.
+        position: The same between slices, by a parabola through the peak.
+        dioptres: The focus there; None if the positions are not known in dioptres.
+        distance_m: The same in metres; None if not known.
+        position_um: The place there in micrometres; None if the positions are not known in micrometres.
+        state: FOCUSED, or FAILED.
+        confidence: 0 to 1; at most 0.5 when focusing failed.
+        scores: The focus curve: a score for each slice, higher is sharper.
+        reasons: Why it failed, or what to beware of; machine-readable.
+        method: Key of the method.
+        expected_error: How many indices off the answer is to be expected; None if the method does not tell.
+        candidates: The places where the focus may be, the likeliest first, with the probability of each
+            side of focus; empty if the method does not tell.
+        looks: The positions that were looked at, in order; empty if it was the whole stack.
+        roi: The region that decided; None for the whole picture.
+        regions: The results of all regions, if there were several.
+    """
+
+    index: int
+    position: float
+    dioptres: float | None
+    distance_m: float | None
+    position_um: float | None
+    state: State
+    confidence: float
+    scores: Float[np.ndarray, " n"]
+    reasons: tuple[Reason, ...]
+    method: str
+    expected_error: float | None = None
+    candidates: tuple[Candidate, ...] = ()
+    looks: tuple[int, ...] = ()
+    roi: Roi | None = None
+    regions: tuple["FocusResult", ...] = field(default=(), repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result as plain numbers, strings and lists; scores that do not exist are None."""
+        return {
+            "index": self.index,
+            "position": self.position,
+            "dioptres": self.dioptres,
+            "distance_m": _finite(self.distance_m),
+            "position_um": self.position_um,
+            "state": self.state.value,
+            "confidence": self.confidence,
+            "expected_error": self.expected_error,
+            "reasons": [reason.value for reason in self.reasons],
+            "candidates": [asdict(one) for one in self.candidates],
+            "method": self.method,
+            "looks": list(self.looks),
+            "roi": None if self.roi is None else list(self.roi),
+            "scores": [_finite(float(score)) for score in self.scores],
+            "regions": [region.to_json() for region in self.regions],
+        }
+
+
+def _finite(number: float | None) -> float | None:
+    """Returns the number, or None where JSON has no word for it."""
+    return number if number is not None and np.isfinite(number) else None
