@@ -46,6 +46,7 @@ class Autofocuser(Protocol):
         ...
 
 
+@runtime_checkable
 class Family(Protocol):
     """Methods that are built alike and share work."""
 
