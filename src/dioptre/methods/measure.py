@@ -19,10 +19,11 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from dioptre.errors import MethodError
+from dioptre.errors import InputError, MethodError
 from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
 
+THREADS: Final = "DIOPTRE_THREADS"  # environment variable: how many cores a process may use
 MIN_SIZE: Final = 16  # pixels on a side: the deepest wavelet level still has 2 x 2 places
 CELL_ROWS: Final = 32  # the highest cell that the kernels allow
 ROUNDING: Final = 1e-12  # relative: differences of float64 sums below this are rounding errors
@@ -149,7 +150,12 @@ def patch_sums(images: Images, statistic: Statistic, codes: float, parts: Collec
 
 
 def workers() -> int:
-    """Returns how many cores this process may use."""
+    """Returns how many cores this process may use: as many as it is told, or all that it is given."""
+    told = os.environ.get(THREADS, "")
+    if told:
+        if not told.isdecimal() or int(told) < 1:
+            raise InputError(f"{THREADS} is a positive number of threads, not {told!r}")
+        return int(told)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
