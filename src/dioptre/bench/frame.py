@@ -1,6 +1,6 @@
 """Speed of the whole-frame evaluator against calling the patch version for every patch, in one run.
 
-    python -m benchmarks.frame [slices]
+    python -m dioptre.bench.frame [slices]
 
 A stack of 49 frames of 1512 x 2016, patches of 128 at stride 40: 1680 of them. Peak memory is printed too.
 """
@@ -8,10 +8,11 @@ A stack of 49 frames of 1512 x 2016, patches of 128 at stride 40: 1680 of them. 
 import resource
 import sys
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.timing import noisy_stack
+from dioptre.bench.timing import noisy_stack, write_line
 from dioptre.methods import contrast, scores, stereo
 from dioptre.methods.frame import Patches, frame_scores
 from dioptre.stack import FocalStack, codes_to_pixels
@@ -57,9 +58,9 @@ def patch_by_patch(
     return found
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Prints the table."""
-    slices = int(sys.argv[1]) if len(sys.argv) > 1 else 49
+    slices = int(arguments[0]) if arguments else 49
     rng = np.random.default_rng(0)
     frames = np.empty((slices, 2, 1512, 2016), dtype=np.uint16)
     for k in range(slices):
@@ -70,7 +71,7 @@ def main() -> None:
     units = [key for key in every if key not in filters]
     rows = [*FILTERS.items(), ("all filter-type", filters), ("patch as a unit", units)]
     frame_scores(frames[:1], every, black=BLACK, white=WHITE)  # compiles
-    print(f"{'measures':<28}{'patches s':>11}{'frame s':>9}{'ratio':>7}{'error':>10}")
+    write_line(f"{'measures':<28}{'patches s':>11}{'frame s':>9}{'ratio':>7}{'error':>10}")
     for name, keys in rows:
         view = frames if any(key in stereo.MEASURES for key in keys) else frames[:, :1]
         start = time.perf_counter()
@@ -80,11 +81,11 @@ def main() -> None:
         end = time.perf_counter()
         error = max(np.max(np.abs(fast[k] - slow[k]) / np.maximum(np.abs(slow[k]), 1e-12)) for k in keys)
         ratio = (end - middle) / (middle - start)
-        print(f"{name:<28}{end - middle:>11.2f}{middle - start:>9.2f}{ratio:>7.1f}{error:>10.1e}")
+        write_line(f"{name:<28}{end - middle:>11.2f}{middle - start:>9.2f}{ratio:>7.1f}{error:>10.1e}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"promised for all filter-type measures: {PROMISED:.0f}")
-    print(f"peak memory {peak:.2f} GB, of which the frames {frames.nbytes / 2**30:.2f} GB")
+    write_line(f"promised for all filter-type measures: {PROMISED:.0f}")
+    write_line(f"peak memory {peak:.2f} GB, of which the frames {frames.nbytes / 2**30:.2f} GB")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
