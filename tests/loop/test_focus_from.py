@@ -130,7 +130,6 @@ def test_several_looks_go_to_the_method_for_them() -> None:
     ("looks", "arguments", "sentence"),
     [
         ([(look(0.3), 7)], {"at": 7}, "each has its own position"),
-        ([(look(0.3), 7), look(0.3)], {}, r"a list of \(frame, at\)"),
         ([(look(0.3), 7), (look(0.3)[:32], 8)], {}, r"\(64, 96\) and float64 \(32, 96\)"),
         ([(look(0.3), 7)] * 3, {"method": "two-step"}, "takes 2 looks, not 3 looks"),
         (look(0.3), {}, "say where the lens was"),
