@@ -15,13 +15,14 @@ from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from dioptre.errors import InputError, NetworkError
 
 Scores = Float[np.ndarray, "batch n"]
 FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
 SUM_TOLERANCE = 1e-6
+BEYOND = 0.9  # how much of a posterior beyond an end of the ladder means that the focus is there
 
 
 class Decision(StrEnum):
@@ -130,14 +131,31 @@ class Posterior:
         places = np.arange(-1, self.positions + 1)
         return np.exp(self.logs) @ np.abs(places[:, None] - places[1:-1])
 
+    @property
+    def reachable(self) -> Scores:
+        """The probability of each position, given that the lens can reach the focus.
+
+        One green look near an end does not tell whether the focus is on the ladder or as far beyond the end;
+        things are almost always on it. Only from BEYOND on is what lies beyond believed: it then counts for
+        the end.
+        """
+        weights = np.where(self._is_beyond()[:, None], self.held, self.ladder)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def _is_beyond(self) -> Bool[np.ndarray, " batch"]:
+        """Returns which scenes have their focus beyond an end, or nowhere on the ladder."""
+        beyond = np.maximum(self.beyond_far, self.beyond_near) >= BEYOND
+        return beyond | (self.ladder.sum(axis=1) <= 0)
+
     def scores(self) -> Scores:
         """Returns (batch, n): higher is the better answer. The only place that reads mode or median."""
         if self.decision is Decision.MEDIAN:
-            return -self.expected_error()
-        scores = self.logs[:, 1:-1].copy()
-        scores[:, 0] = np.logaddexp(scores[:, 0], self.logs[:, FAR_END])
-        scores[:, -1] = np.logaddexp(scores[:, -1], self.logs[:, NEAR_END])
-        return scores
+            places = np.arange(self.positions)
+            return -self.reachable @ np.abs(places[:, None] - places)
+        held = self.logs[:, 1:-1].copy()
+        held[:, 0] = np.logaddexp(held[:, 0], self.logs[:, FAR_END])
+        held[:, -1] = np.logaddexp(held[:, -1], self.logs[:, NEAR_END])
+        return np.where(self._is_beyond()[:, None], held, self.logs[:, 1:-1])
 
     def scene(self, at: int) -> "Posterior":
         """Returns the posterior of one scene of the batch."""
