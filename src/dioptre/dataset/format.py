@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES
@@ -58,9 +56,8 @@ class StoreFormat:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the format as plain JSON; the dioptres of an unknown ladder are null."""
-        dioptres = self.grid.dioptres.tolist()
         return {
-            "dioptres": dioptres if self.grid.known else [None] * len(dioptres),
+            "dioptres": self.grid.to_json(),
             "size": self.size,
             "views": self.views,
             "black": self.black,
@@ -71,10 +68,14 @@ class StoreFormat:
 
     @classmethod
     def from_json(cls, entries: Mapping[str, Any]) -> "StoreFormat":
-        """Returns the format that `to_json` wrote."""
-        dioptres = [math.nan if value is None else float(value) for value in entries["dioptres"]]
+        """Returns the format that `to_json` wrote.
+
+        Raises:
+            InputError: If an entry is impossible.
+            KeyError: If one is missing.
+        """
         return cls(
-            grid=FocusGrid(np.array(dioptres)),
+            grid=FocusGrid.from_json(entries["dioptres"]),
             size=int(entries["size"]),
             views=int(entries["views"]),
             black=float(entries["black"]),

@@ -99,7 +99,7 @@ def _camera(name: str) -> CameraModel:
 
 def _camera_entries(camera: CameraModel) -> dict[str, Any]:
     """Returns a camera as plain JSON, so that a store knows it whatever becomes of its file."""
-    return {**asdict(replace(camera, grid=FocusGrid.learnaf())), "grid": camera.grid.dioptres.tolist()}
+    return {**asdict(replace(camera, grid=FocusGrid.learnaf())), "grid": camera.grid.to_json()}
 
 
 def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> int:
