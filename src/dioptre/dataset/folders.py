@@ -24,9 +24,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped, UInt16
 
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.images import read_pictures
 from dioptre.dataset.labels import Frame, Labels, map_factor
 from dioptre.dataset.maps import read_map
+from dioptre.dataset.pictures import read_pictures
 from dioptre.dataset.rows import SPLITS
 from dioptre.errors import FileError
 from dioptre.optics import CameraModel, FocusGrid, metres_to_dioptres

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from dioptre.dataset.images import PICTURE_SUFFIXES, decode_picture, quiet_readers
+from dioptre.dataset.decoding import PICTURE_SUFFIXES, decode_picture, quiet_readers
 from dioptre.errors import MapFileError
 
 EXR_MAGIC = b"\x76\x2f\x31\x01"

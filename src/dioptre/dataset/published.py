@@ -34,7 +34,7 @@ from typing import IO, Literal
 import numpy as np
 from jaxtyping import Float, Shaped, UInt8, UInt16
 
-from dioptre.dataset.images import decode_picture
+from dioptre.dataset.decoding import decode_picture
 from dioptre.dataset.labels import Frame, Labels, Places, code_to_metres
 from dioptre.dataset.maps import decode_map
 from dioptre.errors import ArchiveError, CaptureFileError, FileError

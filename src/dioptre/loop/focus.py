@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
-from dioptre.dataset.images import read_pictures
+from dioptre.dataset.pictures import read_pictures
 from dioptre.errors import InputError
 from dioptre.loop.verdict import Exposure, Reason, State, Verdict, judge, judge_belief, peak_position
 from dioptre.methods import Method, find_method

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, UInt16
 
-from dioptre.dataset.images import read_photographs
+from dioptre.dataset.pictures import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import MissingExtraError
 from dioptre.optics import CameraModel, FocusGrid

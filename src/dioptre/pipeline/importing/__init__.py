@@ -15,9 +15,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from dioptre.dataset.decoding import quiet_readers
 from dioptre.dataset.folders import list_folders
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.images import quiet_readers
 from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree, list_archives
 from dioptre.dataset.rows import SPLITS
 from dioptre.errors import InputError

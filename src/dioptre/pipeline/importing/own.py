@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.decoding import quiet_readers
 from dioptre.dataset.folders import Codes, OwnCapture, capture_format, list_folders, own_labels, read_codes
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.images import quiet_readers
 from dioptre.dataset.labels import SIZE, STRIDE, Frame, patch_places
 from dioptre.errors import FileError
 from dioptre.pipeline.importing.settings import (

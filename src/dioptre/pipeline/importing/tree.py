@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.images import quiet_readers
+from dioptre.dataset.decoding import quiet_readers
 from dioptre.dataset.labels import Frame, Labels
 from dioptre.dataset.published import (
     CONFIDENCE_FOLDER,
