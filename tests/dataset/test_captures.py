@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from dioptre.dataset import captures as module
 from dioptre.dataset import kernels
-from dioptre.dataset.captures import CaptureWriter, pack_frame, packed_words, unpack_frame
+from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.packing import packed_words
 from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES, codes_to_pixels
@@ -142,75 +143,13 @@ def writer(tmp_path) -> CaptureWriter:
     return writer
 
 
-# Packed frames
-
-
-@settings(deadline=None, max_examples=50)  # the first compiles
-@given(
-    bits=st.integers(1, 16),
-    rows=st.integers(1, 40),
-    cols=st.integers(1, 300),
-    seed=st.integers(0, 2**32 - 1),
-    data=st.data(),
-)
-def test_a_frame_comes_back_whatever_its_depth_and_size(bits, rows, cols, seed, data):
-    shift = data.draw(st.integers(0, 16 - bits))
-    codes = np.random.default_rng(seed).integers(0, 1 << bits, (rows, cols)).astype(np.uint16) << shift
-    words, *packing = pack_frame(codes)
-    assert packing[0] <= bits
-    assert len(words) == packed_words(codes.shape, packing[0]) == cols * -(-rows * packing[0] // 16)
-    assert np.array_equal(unpack_frame(words, *packing, codes.shape), codes)
-
-
-@pytest.mark.parametrize("bits", range(1, 17))
-def test_every_depth_takes_its_bits_and_no_more(bits):
-    largest = (1 << bits) - 1
-    for shift in range(17 - bits):
-        codes = np.full((16, 5), largest << shift, np.uint16)
-        codes[3, 2] = 0
-        words, *packing = pack_frame(codes)
-        assert packing == [bits, shift]
-        assert words.nbytes == codes.nbytes * bits // 16
-        assert np.array_equal(unpack_frame(words, *packing, codes.shape), codes)
-
-
-def test_a_black_frame_comes_back():
-    codes = np.zeros((5, 7), np.uint16)
-    words, *packing = pack_frame(codes)
-    assert packing == [1, 0]
-    assert np.array_equal(unpack_frame(words, *packing, codes.shape), codes)
-
-
-def test_columns_are_streams_of_bits_side_by_side():
-    codes = np.array([[1, 5], [2, 6], [3, 7]], np.uint16)  # three bits each, from the lowest
-    words, bits, shift = pack_frame(codes)
-    assert (bits, shift) == (3, 0)
-    assert words.tolist() == [0b011_010_001, 0b111_110_101]
-
-
-@settings(deadline=None, max_examples=50)  # the first compiles
-@given(
-    top=st.integers(-3, 20),
-    left=st.integers(0, 280),
-    height=st.integers(1, 22),
-    width=st.integers(1, 280),
-    bits=st.integers(1, 16),
-)
-def test_a_window_repeats_the_rows_at_the_edge(top, left, height, width, bits):
-    width = min(width, 290 - left)
-    codes = np.random.default_rng(bits).integers(1 << bits - 1, 1 << bits, (17, 290)).astype(np.uint16)
-    codes[0, 0] = 1  # no shift
-    words, bits, shift = pack_frame(codes)
-    window = np.empty((height, width), np.uint16)
-    kernels.unpack(words, bits, shift, codes.shape, top, left, window)
-    rows = np.clip(np.arange(top, top + height), 0, 16)
-    assert np.array_equal(window, codes[rows, left : left + width])
+# Reading
 
 
 @settings(deadline=None, max_examples=50)  # the first compiles
 @given(row=st.integers(0, 11), col=st.integers(0, 285), index=st.integers(0, SLICES - 1))
 def test_a_patch_is_read_from_the_runs_that_it_asks_for(shared, row, col, index):
-    capture = shared._source._capture(NAMES[0])
+    capture = shared._reader._capture(NAMES[0])
     wanted, pixels = np.array([index]), np.empty((1, 2, SIZE, SIZE), np.float32)
     runs = capture.runs(wanted, 2 * row, col)
     known = ~capture.words
@@ -223,9 +162,6 @@ def test_a_patch_is_read_from_the_runs_that_it_asks_for(shared, row, col, index)
     words_down = -(-10 * (SIZE // 2 + 2) // 16) + 1  # ten bits; a run may begin and end within words
     assert len(runs) <= 2 * 2
     assert (runs[:, 1] <= 2 * kernels.STRIP * words_down).all()
-
-
-# Reading
 
 
 @pytest.mark.parametrize("form", [FORMAT, replace(FORMAT, views=1), PLAIN, replace(PLAIN, black=63.7)])
@@ -295,12 +231,12 @@ def test_few_open_files_are_enough(shared, monkeypatch):
     monkeypatch.setattr(module, "OPEN_CAPTURES", 1)
     again = open_patches(shared.path)
     assert np.array_equal(again.stack(range(24)[::5]).pixels, shared.stack(range(24)[::5]).pixels)
-    assert again._source._capture.cache_info().currsize == 1
+    assert again._reader._capture.cache_info().currsize == 1
 
 
 def test_files_close_with_the_store(shared):
     again = open_patches(shared.path)
-    capture = weakref.ref(again._source._capture(NAMES[0]))
+    capture = weakref.ref(again._reader._capture(NAMES[0]))
     del again
     assert capture() is None
 
@@ -699,7 +635,8 @@ def test_an_unfinished_store_says_so(writer):
     [
         ({"frame": None}, "does not describe a patch store: TypeError"),
         ({"frame": [38]}, "does not describe a patch store: IndexError"),
-        ({"frame": [12, 301]}, "does not describe a patch store: ValueError"),
+        ({"frame": [12, 301]}, "does not describe a patch store: a frame is at least as large as a patch"),
+        ({"frame": [float("inf"), 301]}, "does not describe a patch store: OverflowError"),
         ({"captures": 3}, "does not describe a patch store: TypeError"),
         ({"kind": "patches"}, "does not describe a patch store: KeyError('shard_size')"),
         ({"layout": 99}, "has layout 99"),

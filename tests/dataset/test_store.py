@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dioptre import __version__
-from dioptre.dataset import store as store_module
+from dioptre.dataset import patches as patches_module
 from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES, codes_to_pixels
@@ -159,7 +159,7 @@ def test_a_window_begins_with_a_native_row(store):
 
 def test_only_the_wanted_slices_are_prefetched(store, monkeypatch):
     asked = []
-    monkeypatch.setattr(store_module._Shard, "prefetch", lambda _, *slices: asked.append(slices))
+    monkeypatch.setattr(patches_module._Shard, "prefetch", lambda _, *slices: asked.append(slices))
     store.stack([1, 5], np.array([[2], [4]]))
     assert asked == [(SLICES + 2, 1), (2 * SLICES + 4, 1)]
     asked.clear()
@@ -169,16 +169,16 @@ def test_only_the_wanted_slices_are_prefetched(store, monkeypatch):
 
 def test_few_open_files_are_enough(store, monkeypatch):
     expected = store.stack(range(TOTAL)).pixels
-    monkeypatch.setattr(store_module, "OPEN_SHARDS", 1)
+    monkeypatch.setattr(patches_module, "OPEN_SHARDS", 1)
     again = open_patches(store.path)
     assert np.array_equal(again.stack(range(TOTAL)).pixels, expected)
-    assert again._source._shard.cache_info().currsize == 1
+    assert again._reader._shard.cache_info().currsize == 1
 
 
 def test_files_close_with_the_store(store):
-    shard = weakref.ref(store._source._shard(0))
+    shard = weakref.ref(store._reader._shard(0))
     again = open_patches(store.path)
-    other = weakref.ref(again._source._shard(0))
+    other = weakref.ref(again._reader._shard(0))
     del again
     assert other() is None
     assert shard() is not None
@@ -539,6 +539,6 @@ def test_many_slices_are_the_same_as_few(
 ) -> None:
     store, corners = write(tmp_path, form), np.array([[2, 3], [0, 1]])
     few = store.stack([1, 0], [3, 0, 2], corners, 4)
-    monkeypatch.setattr(store_module, "MANY", 1)
+    monkeypatch.setattr(patches_module, "MANY", 1)
     many = store.stack([1, 0], [3, 0, 2], corners, 4)
     np.testing.assert_array_equal(many.pixels, few.pixels)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int, UInt16
 
-from dioptre.dataset.store import SOURCES, PatchStore, StoreWriter, open_patches
+from dioptre.dataset.store import PatchStore, StoreWriter, open_patches
 from dioptre.errors import InputError
 from dioptre.groundtruth.register import (
     KERNEL_REACH,
@@ -182,7 +182,7 @@ def _open_source(path: Path, registration: Registration) -> _Source:
         raise InputError(f"{path} is registered already; register the store that it was made from")
     camera = _camera_of(store, registration.camera)
     size, first = store.format.size, _corners(store)
-    if "frame" in store.manifest:
+    if store.frame is not None:
         store = _widened(store, camera, registration)
     places = _centres(store, camera)
     return _Source(store, camera, registration, places, first - _corners(store), size)
@@ -230,12 +230,7 @@ def _widened(store: PatchStore, camera: CameraModel, registration: Registration)
     size = min(form.size + more + more % 2, int(frame.min()))
     wanted = _corners(store) + (form.size - size) / 2 + drift / 2
     first = np.clip(np.rint(wanted / 2) * 2, 0, frame - size).astype(np.int64)  # native rows come in pairs
-    table = store.table
-    for name, values in (("col", first[:, 0]), ("row", first[:, 1])):
-        table = table.set_column(table.column_names.index(name), name, [values])
-    form = replace(form, size=size)
-    source = SOURCES[store.manifest["kind"]](store.path, form, store.manifest, table)
-    return PatchStore(store.path, form, store.manifest, table, source)
+    return store.with_windows(first[:, ::-1], size)
 
 
 # Writing
