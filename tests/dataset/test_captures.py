@@ -22,6 +22,7 @@ from dioptre.dataset import kernels
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.packing import packed_words
 from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
+from dioptre.errors import FileError, InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES, codes_to_pixels
 
@@ -180,6 +181,47 @@ def test_a_window_is_a_part_of_each_patch(shared):
     for at, (row, col) in enumerate(corners):
         wanted = whole.pixels[at, ..., row : row + half, col : col + half]
         np.testing.assert_array_equal(parts.pixels[at], wanted)
+
+
+@pytest.mark.parametrize("size", [SIZE - 4, SIZE + 2])
+def test_other_windows_are_cut_out_of_the_same_captures(shared, size):
+    assert shared.frame == FRAME
+    rows = np.minimum(shared.column("row"), FRAME[0] - size) // 2 * 2
+    cols = np.minimum(shared.column("col"), FRAME[1] - size)
+    view = shared.with_windows(np.stack([rows, cols], axis=1), size)
+    assert view.format == replace(FORMAT, size=size)
+    for at in (0, 12, 23):
+        whole = upsample(frame_of(NAMES[at // len(CORNERS)], 2, 1))
+        cut = whole[rows[at] : rows[at] + size, cols[at] : cols[at] + size]
+        found = view.stack([at], [2])
+        assert np.array_equal(found.pixels[0, 0, 1], codes_to_pixels(cut, 1024.0, 16368.0))
+        centre = 2 * (cols[at] + size / 2) / FRAME[1] - 1, 2 * (rows[at] + size / 2) / FRAME[0] - 1
+        assert found.where[0] == pytest.approx(centre)
+    assert view.table.column_names == shared.table.column_names
+    assert view.column("truth").tolist() == shared.column("truth").tolist()
+    again = pickle.loads(pickle.dumps(view.select([3])))
+    assert np.array_equal(again.stack([0]).pixels, view.stack([3]).pixels)
+    view.verify()
+
+
+@pytest.mark.parametrize(
+    ("corner", "size", "told"),
+    [
+        ((24, 0), SIZE, "row in 0..22, divisible by 2, .* not row 24 and col 0"),
+        ((1, 0), SIZE, "not row 1 and col 0"),
+        ((0, -1), SIZE, "not row 0 and col -1"),
+        ((0, 0), 40, "at least as large as a patch, 40 x 40"),
+        ((0, 0), 7, "divisible by 2, not 7"),
+    ],
+)
+def test_windows_that_do_not_lie_in_the_frame_are_refused(shared, corner, size, told):
+    with pytest.raises(InputError, match=told):
+        shared.with_windows(np.tile(corner, (len(shared), 1)), size)
+
+
+def test_there_is_a_window_for_each_patch(shared):
+    with pytest.raises(InputError, match="windows are 24 rows and columns"):
+        shared.with_windows(np.zeros((3, 2), int), SIZE)
 
 
 def test_a_black_that_is_no_whole_code_is_exact_too(tmp_path):
@@ -578,6 +620,14 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     assert "it has thesis.tex" in refusal(writer_of(tmp_path).begin)
     assert bytes_of(tmp_path) == {"thesis.tex": b"years of work"}
+
+
+def test_an_index_without_its_hash_is_named(writer):
+    write_capture(writer, NAMES[0])
+    file = writer.path / "captures" / f"{NAMES[0]}.json"
+    file.write_text(json.dumps({"frames": json.loads(file.read_text())["frames"]}))
+    with pytest.raises(FileError, match=r"apt1_0-center\.json does not tell the SHA-256"):
+        writer.finish()
 
 
 # The manifest
