@@ -17,7 +17,7 @@ from jaxtyping import Int, UInt16
 from dioptre.dataset import kernels
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.manifest import read_json
-from dioptre.errors import FileError
+from dioptre.errors import FileError, InputError
 
 WORD = np.dtype("<u2")
 
@@ -42,9 +42,9 @@ class PackedFrame:
 
     def __post_init__(self) -> None:
         if not all(isinstance(value, int) and value >= 0 for value in vars(self).values()):
-            raise FileError(f"a frame's entries are whole numbers, not {self}")
+            raise InputError(f"a frame's entries are whole numbers, not {self}")
         if self.bits < 1 or self.bits + self.shift > 16:
-            raise FileError(
+            raise InputError(
                 f"a frame has 1 to 16 bits with its shift, not {self.bits} shifted by {self.shift}"
             )
 
@@ -87,12 +87,17 @@ def frame_positions(form: StoreFormat) -> list[tuple[int, int]]:
 
 
 def read_frames(path: Path) -> tuple[list[PackedFrame], Mapping[str, Any]]:
-    """Returns the frames that a capture's .json lists, in the order of its codes, and all that it says."""
+    """Returns the frames that a capture's .json lists, in the order of its codes, and all that it says.
+
+    Raises:
+        FileError: If it cannot be read, or lists something else.
+    """
     entries = read_json(path)
     try:
         return [PackedFrame(**entry) for entry in entries["frames"]], entries
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(f"{path} does not list the frames of a capture: {error!r}") from None
+    except (KeyError, TypeError, InputError) as error:
+        told = str(error) if isinstance(error, InputError) else repr(error)
+        raise FileError(f"{path} does not list the frames of a capture: {told}") from None
 
 
 def locate_frames(
