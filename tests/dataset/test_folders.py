@@ -81,6 +81,8 @@ def test_wrong_entries_are_named(tmp_path: Path) -> None:
             ({"depth": "d.npy", "depth_unit": "cm"}, "'cm'"),
             ({"labels": "l.csv", "camera": "nowhere.toml"}, "nowhere.toml"),
             ({"labels": "l.csv", "dioptres": [2.0, 1.0]}, "dioptres rise"),
+            ({"labels": "l.csv", "dioptres": [1.0, 10**400]}, "too large"),
+            ({"labels": "l.csv", "white": 10**400}, "too large"),
         ]
     ):
         assert expected in refused(write_capture(tmp_path, f"c{at}", **entries))

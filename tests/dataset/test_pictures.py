@@ -177,6 +177,12 @@ def test_flipped_bits_in_a_png_are_found_and_nothing_is_printed(tmp_path, capfd)
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(("cols", "rows"), [(2**31 - 1, 2**31 - 1), (2**20, 2**20), (2**32 - 1, 1), (0, 5)])
+def test_a_picture_that_claims_impossible_sizes_is_named(tmp_path, cols, rows):
+    (tmp_path / "0.png").write_bytes(png(struct.pack(">IIBBBBB", cols, rows, 16, 0, 0, 0, 0), b"few"))
+    assert "0.png" in refusal(tmp_path)
+
+
 def test_dangling_link_is_named(tmp_path):
     write_series(tmp_path, ["0.png", "1.png"])
     (tmp_path / "2.png").symlink_to(tmp_path / "gone.png")

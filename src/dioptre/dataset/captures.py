@@ -67,9 +67,7 @@ FILE = "file"  # the column that names a patch's capture
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")  # none begins with a dot
 HASHED = ("format", "config", "frame", "captures", "summary")  # entries of the manifest
 OPEN_CAPTURES = 256  # each open capture holds a file descriptor, of which a process often has 1024
-KNOWN_CAPTURES = (
-    4096  # whose frames are remembered, a few kilobytes each: listing them takes longer than opening
-)
+KNOWN_CAPTURES = 4096  # whose lists of frames, a few kilobytes each, are kept: reading one is slow
 
 
 # Writing
