@@ -204,7 +204,7 @@ class PatchStore:
             raise InputError(f"windows are {len(self)} rows and columns, not an array of {corners.shape}")
         check_frame(frame, form)
         check_corners(corners, frame, form)
-        (rows, cols), (x, y) = corners.T, patch_where(corners, frame, size).T
+        (rows, cols), (x, y) = corners.T.astype(np.int64), patch_where(corners, frame, size).T
         table = self.table
         for name, values in {"row": rows, "col": cols, "where_x": x, "where_y": y}.items():
             table = table.set_column(table.column_names.index(name), name, [values])
@@ -254,7 +254,7 @@ def _whole_numbers(name: str, values: Any, limit: int, axes: Iterable[int] = (1,
     """Returns a non-empty array of numbers in 0..limit - 1, with one of these numbers of axes."""
     array = np.asarray(values)
     if array.ndim not in axes or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"stack() takes a list of {name} as whole numbers, not {reprlib.repr(values)}")
+        raise InputError(f"a store takes a list of {name} as whole numbers, not {reprlib.repr(values)}")
     outside = (array < 0) | (array >= limit)
     if outside.any():
         raise InputError(f"the store has {name} 0..{limit - 1}, not {array[outside][0]}")
