@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from dioptre.dataset.images import read_pictures
+from dioptre.dataset.pictures import read_pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.inputs import (
     Ladder,
