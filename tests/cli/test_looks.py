@@ -163,7 +163,7 @@ def test_looks_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.Ca
     assert "5 pictures" in refused(capsys, "focus", str(tmp_path / "stack.npy"), "--at", "2")
     assert "no --plot" in refused(capsys, "focus", look, "--at", "2", "--plot", str(tmp_path / "x.png"))
     assert "takes a whole stack" in refused(capsys, "focus", look, "--at", "2", "--method", "local-ratio-1")
-    assert "takes 2 looks, not 1" in refused(
+    assert "takes 2 looks, not one look" in refused(
         capsys, "focus", look, "--at", "2", "--method", "l2a-two-step-green"
     )
 

@@ -24,9 +24,9 @@ def test_lists_are_separated_by_commas() -> None:
     assert Prediction().keys == ()
 
 
-def test_forms_of_published_frames_are_taken_as_asked() -> None:
-    assert Import().forms == ("raw", "up")
-    assert Import(pd="up").forms == ("up",)
+def test_samplings_of_published_frames_are_taken_as_asked() -> None:
+    assert Import().samplings == ("raw", "up")
+    assert Import(pd="up").samplings == ("up",)
 
 
 def test_a_principal_point_is_two_numbers() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dioptre import open_patches
 from dioptre.cli import main
-from dioptre.dataset.images import read_photographs
+from dioptre.dataset.pictures import read_photographs
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.settings import Simulation

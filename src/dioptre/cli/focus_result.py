@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dioptre.dataset.images import Pictures
+    from dioptre.dataset.pictures import Pictures
     from dioptre.loop.result import FocusResult
 
 BARS = "▁▂▃▄▅▆▇█"

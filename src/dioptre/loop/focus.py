@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from dioptre.dataset.images import read_pictures
+from dioptre.dataset.pictures import read_pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.inputs import (
     Ladder,
@@ -89,7 +89,9 @@ def focus(
     """
     row, chosen = _method(method, Problem.STACK_GREEN, WHOLE), _subject(policy)
     if row.looks not in (WHOLE, ANY):
-        raise MethodError(f"{row.key} does not look at a whole stack, but at {row.looks} of its slices")
+        raise MethodError(
+            f"{row.key} takes {_looks_in_words(row.looks)}, not a whole stack: dioptre.focus_from"
+        )
     where, view_codes = None, VIEW_CODES
     if isinstance(stack, FocalStack):
         if black is not None or white is not None:
@@ -151,8 +153,7 @@ def focus_from(
     default = (ONE_LOOK if len(looks) == 1 else SEVERAL_LOOKS)[views]
     row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
     if row.looks not in (len(looks), ANY):
-        many = "a whole stack" if row.looks == WHOLE else f"{row.looks} looks"
-        raise MethodError(f"{row.key} takes {many}, not {len(looks)}")
+        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(len(looks))}")
     shape = (pixels.shape[2], pixels.shape[3])
     regions = to_rois(roi, shape)
     if len(regions) > 1:
@@ -307,6 +308,10 @@ def _looks(frame: Any, at: int | None) -> list[Look]:
     if at is None:
         raise InputError("say where the lens was at this look (at=...)")
     return [(np.asanyarray(frame), at)]
+
+
+def _looks_in_words(looks: int) -> str:
+    return {WHOLE: "a whole stack", 1: "one look"}.get(looks, f"{looks} looks")
 
 
 def _stacked(frames: list[Shaped[np.ndarray, "..."]]) -> Shaped[np.ndarray, "look ..."]:

@@ -95,8 +95,8 @@ class Import:
         return split_list(self.cameras)
 
     @property
-    def forms(self) -> tuple[Literal["raw", "up"], ...]:
-        """The forms of the published frames that are taken, the preferred one first."""
+    def samplings(self) -> tuple[Literal["raw", "up"], ...]:
+        """The samplings of the published frames that are taken, the preferred one first."""
         return ("raw", "up") if self.pd == "auto" else (self.pd,)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.labels import Labels, label_rows
-from dioptre.errors import InputError
+from dioptre.errors import FileError
 from dioptre.pipeline.processes import Piece, run_pieces
 from dioptre.pipeline.settings import Import
 
@@ -44,7 +44,7 @@ Opened = tuple[CaptureWriter, Outcomes]
 def stop_or_go_on(fault: str, settings: Import) -> None:
     """Raises for a fault, if it shall stop the import."""
     if fault and settings.on_error == "stop":
-        raise InputError(f"{fault} (repair it and run this again, or leave it out with --on-error skip)")
+        raise FileError(f"{fault} (repair it and run this again, or leave it out with --on-error skip)")
 
 
 def each_capture(pieces: Sequence[Piece[Outcome]], executor: Executor | None, done: Progress) -> Outcomes:
