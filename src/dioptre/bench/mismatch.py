@@ -1,4 +1,4 @@
-"""The mismatch of left and right of the 8 dual-pixel measures, plain and slow: the stereo half of `reference`.
+"""The mismatch of left and right of the 8 dual-pixel measures, plain and slow: half of `reference`.
 
 Its conventions are those of dioptre.bench.reference. Every mismatch f is lowest in focus.
 """

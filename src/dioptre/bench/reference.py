@@ -33,7 +33,7 @@ from dioptre.bench.mismatch import (
     rank_transform,
     ternary_census_l1,
 )
-from dioptre.bench.mismatch import normalise as normalise
+from dioptre.bench.mismatch import normalise as normalise  # noqa: PLC0414
 from dioptre.errors import InputError
 
 LAPLACE = np.array([[0, 1, 0], [1, -4, 1], [0, 1, 0]])
@@ -327,23 +327,23 @@ CONTRAST: dict[str, Callable[[np.ndarray, float], float]] = {
     "total-variation-l1": of_pixels(total_variation_l1),
     "histogram-entropy": of_pixels(histogram_entropy),
     "modified-dct": of_pixels(modified_dct),
-    "gradient-count-3": of_codes32(gradient_count, threshold=3),
-    "gradient-count-10": of_codes32(gradient_count, threshold=10),
+    "gradient-count-3": of_codes32(gradient_count, threshold=3.0),
+    "gradient-count-10": of_codes32(gradient_count, threshold=10.0),
     "dct-energy-ratio": of_pixels(dct_energy_ratio),
     "eigenvalue-trace": of_pixels(eigenvalue_trace),
     "intensity-variance": of_pixels(intensity_variance),
     "intensity-coefficient-of-variation": of_pixels(intensity_coefficient_of_variation),
-    "percentile-range-3": of_pixels(percentile_range, p=3),
-    "percentile-range-1": of_pixels(percentile_range, p=1),
+    "percentile-range-3": of_pixels(percentile_range, p=3.0),
+    "percentile-range-1": of_pixels(percentile_range, p=1.0),
     "percentile-range-0.3": of_pixels(percentile_range, p=0.3),
     "total-variation-l2": of_pixels(total_variation_l2),
     "modified-laplacian": of_pixels(modified_laplacian),
     "diagonal-laplacian": of_pixels(diagonal_laplacian),
     "laplacian-energy": of_pixels(laplacian_energy),
     "laplacian-variance": of_pixels(laplacian_variance),
-    "local-log-ratio-1": of_codes(local_log_ratio, sigma=1),
-    "local-ratio-1": of_codes(local_ratio, sigma=1),
-    "local-norm-dist-sq-1": of_codes(local_norm_dist_sq, sigma=1),
+    "local-log-ratio-1": of_codes(local_log_ratio, sigma=1.0),
+    "local-ratio-1": of_codes(local_ratio, sigma=1.0),
+    "local-norm-dist-sq-1": of_codes(local_norm_dist_sq, sigma=1.0),
     "wavelet-sum-2": of_pixels(wavelet_sum, level=2),
     "gradient-magnitude-mean": of_pixels(gradient_magnitude_mean),
     "wavelet-variance-2": of_pixels(wavelet_variance, level=2),
@@ -351,25 +351,25 @@ CONTRAST: dict[str, Callable[[np.ndarray, float], float]] = {
     "wavelet-variance-3": of_pixels(wavelet_variance, level=3),
     "wavelet-ratio-3": of_pixels(wavelet_ratio, level=3),
     "wavelet-log-ratio-2": of_codes(wavelet_log_ratio, level=2),
-    "local-ratio-2": of_codes(local_ratio, sigma=2),
+    "local-ratio-2": of_codes(local_ratio, sigma=2.0),
     "wavelet-ratio-2": of_pixels(wavelet_ratio, level=2),
-    "local-log-ratio-2": of_codes(local_log_ratio, sigma=2),
+    "local-log-ratio-2": of_codes(local_log_ratio, sigma=2.0),
     "wavelet-sum-3": of_pixels(wavelet_sum, level=3),
-    "local-norm-dist-sq-2": of_codes(local_norm_dist_sq, sigma=2),
-    "local-ratio-4": of_codes(local_ratio, sigma=4),
-    "local-log-ratio-4": of_codes(local_log_ratio, sigma=4),
+    "local-norm-dist-sq-2": of_codes(local_norm_dist_sq, sigma=2.0),
+    "local-ratio-4": of_codes(local_ratio, sigma=4.0),
+    "local-log-ratio-4": of_codes(local_log_ratio, sigma=4.0),
     "wavelet-log-ratio-3": of_codes(wavelet_log_ratio, level=3),
-    "local-norm-dist-sq-4": of_codes(local_norm_dist_sq, sigma=4),
+    "local-norm-dist-sq-4": of_codes(local_norm_dist_sq, sigma=4.0),
 }
 """Contrast score of (green, codes), one row for each key, in the order of the paper's table."""
 
 STEREO: dict[str, Callable[[np.ndarray, np.ndarray, float], float]] = {
     "normalized-sad": minus_of_pixels(normalized_sad),
-    "ternary-census-30": minus_of_codes32(ternary_census_l1, eps=30),
+    "ternary-census-30": minus_of_codes32(ternary_census_l1, eps=30.0),
     "normalized-cross-correlation": minus_of_pixels(normalized_cross_correlation),
     "rank-transform": minus_of_codes32(rank_transform),
     "census-transform": minus_of_codes32(census_transform),
-    "ternary-census-10": minus_of_codes32(ternary_census_l1, eps=10),
+    "ternary-census-10": minus_of_codes32(ternary_census_l1, eps=10.0),
     "normalized-envelope-l2": minus_of_pixels(normalized_envelope_l2),
     "normalized-envelope-l1": minus_of_pixels(normalized_envelope_l1),
 }
