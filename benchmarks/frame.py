@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.timing import noisy_stack
 from dioptre.methods import contrast, scores, stereo
-from dioptre.methods.frame import Patches, frame_scores
+from dioptre.methods.frame import PatchLattice, frame_scores
 from dioptre.stack import FocalStack, codes_to_pixels
 
 PROMISED = 5.0
@@ -44,13 +44,13 @@ FILTERS = {
 
 
 def patch_by_patch(
-    frames: np.ndarray[tuple[int, ...], np.dtype[np.uint16]], keys: list[str], patches: Patches
+    frames: np.ndarray[tuple[int, ...], np.dtype[np.uint16]], keys: list[str], lattice: PatchLattice
 ) -> dict[str, np.ndarray[tuple[int, int, int], np.dtype[np.float64]]]:
     """Returns what frame_scores returns, by calling the patch version for each patch."""
-    found = {key: np.empty((*patches.shape, len(frames))) for key in keys}
-    for i, row in enumerate(patches.row_starts):
-        for j, col in enumerate(patches.col_starts):
-            patch = frames[:, :, row : row + patches.size, col : col + patches.size]
+    found = {key: np.empty((*lattice.shape, len(frames))) for key in keys}
+    for i, row in enumerate(lattice.row_starts):
+        for j, col in enumerate(lattice.col_starts):
+            patch = frames[:, :, row : row + lattice.size, col : col + lattice.size]
             stack = FocalStack.full(codes_to_pixels(patch, BLACK, WHITE)[None])
             for key, value in scores(stack, keys).items():
                 found[key][i, j] = value[0]
@@ -64,7 +64,7 @@ def main() -> None:
     frames = np.empty((slices, 2, 1512, 2016), dtype=np.uint16)
     for k in range(slices):
         frames[k] = BLACK + (WHITE - BLACK) * noisy_stack(1, 2, 1512, 2016, rng)[0]
-    patches = Patches(1512, 2016)
+    lattice = PatchLattice(1512, 2016)
     every = [*contrast.MEASURES, *stereo.MEASURES]
     filters = [key for keys in FILTERS.values() for key in keys]
     units = [key for key in every if key not in filters]
@@ -76,7 +76,7 @@ def main() -> None:
         start = time.perf_counter()
         fast = frame_scores(view, keys, black=BLACK, white=WHITE)
         middle = time.perf_counter()
-        slow = patch_by_patch(view, keys, patches)
+        slow = patch_by_patch(view, keys, lattice)
         end = time.perf_counter()
         error = max(np.max(np.abs(fast[k] - slow[k]) / np.maximum(np.abs(slow[k]), 1e-12)) for k in keys)
         ratio = (end - middle) / (middle - start)
