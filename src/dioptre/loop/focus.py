@@ -9,24 +9,23 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from dioptre.dataset.images import read_pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.inputs import (
     Ladder,
     Pixels,
     cut,
+    of_codes,
     place_of,
     tiles_of,
     to_index,
     to_ladder,
-    to_pixels,
     to_rois,
+    to_slices,
     to_where,
 )
 from dioptre.loop.result import FocusResult, Roi
@@ -90,20 +89,14 @@ def focus(
     row, chosen = _method(method, Problem.STACK_GREEN, WHOLE), _subject(policy)
     if row.looks not in (WHOLE, ANY):
         raise MethodError(f"{row.key} does not look at a whole stack, but at {row.looks} of its slices")
-    where, view_codes = None, VIEW_CODES
-    if isinstance(stack, FocalStack):
-        if black is not None or white is not None:
-            raise InputError("a FocalStack's pixels are scaled already: black and white are for codes")
-        grid = stack.grid if grid is None and dioptres is None and positions_um is None else grid
-        pixels, view_codes = _one_scene(stack), stack.view_codes
-        where = None if stack.where is None else to_where(stack.where[0])
-    else:
-        codes = read_pictures(Path(stack)).codes if isinstance(stack, (str, os.PathLike)) else stack
-        pixels = to_pixels(codes, black, white)
+    slices = to_slices(stack, black, white)
+    pixels, shape = slices.pixels(), slices.shape
+    if grid is None and dioptres is None and positions_um is None:
+        grid = slices.grid
     ladder = to_ladder(len(pixels), grid, dioptres, positions_um)
-    asked = _Question(row, row.build(), ladder, _prior(prior), view_codes)
-    shape = (pixels.shape[2], pixels.shape[3])
-    regions = [asked.whole_stack(pixels, one, place_of(one, shape, where)) for one in to_rois(roi, shape)]
+    asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes)
+    rois = to_rois(roi, shape)
+    regions = [asked.whole_stack(pixels, one, place_of(one, shape, slices.where)) for one in rois]
     if len(regions) == 1:
         return regions[0]
     return replace(_deciding(regions, chosen, ladder), regions=tuple(regions))
@@ -146,7 +139,7 @@ def focus_from(
     looks = _looks(frame, at)
     ladder = Ladder(FocusGrid.learnaf() if grid is None else grid)
     indices = np.array([[to_index(position, ladder.grid) for _, position in looks]])
-    pixels = to_pixels(_stacked([one for one, _ in looks]), black, white)
+    pixels = of_codes(_stacked([one for one, _ in looks]), black, white).pixels()
     views = pixels.shape[1]
     default = (ONE_LOOK if len(looks) == 1 else SEVERAL_LOOKS)[views]
     row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
@@ -284,15 +277,6 @@ def _subject(name: str) -> Subject:
         return Subject(name)
     except ValueError:
         raise InputError(f"a policy is {' or '.join(Subject)}, not {name!r}") from None
-
-
-def _one_scene(stack: FocalStack) -> Pixels:
-    if stack.batch != 1 or sorted(stack.indices[0].tolist()) != list(range(len(stack.grid))):
-        raise InputError(
-            f"focus() takes all slices of one scene, not {stack.batch} scenes of {stack.indices.shape[1]} of "
-            f"{len(stack.grid)} slices; dioptre.scores takes any FocalStack"
-        )
-    return stack.pixels[0][np.argsort(stack.indices[0])]
 
 
 def _looks(frame: Any, at: int | None) -> list[Look]:

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Float32, Int, Shaped
@@ -40,6 +41,8 @@ from dioptre.methods.measure import (
     workers,
 )
 from dioptre.stack import GREEN_VIEWS, VIEW_CODES, codes_to_pixels
+
+MEASURES: Final = {**contrast.MEASURES, **stereo.MEASURES}
 
 Image = Float32[np.ndarray, "row col"]
 Starts = Int[np.ndarray, " _"]
@@ -172,12 +175,17 @@ def _local_sums(
 
 
 def _frame_sums(
-    images: Images, statistic: Statistic, codes: float, parts: Collection[str], lattice: PatchLattice
+    images: Images,
+    statistic: Statistic,
+    codes: float,
+    parts: Collection[str],
+    lattice: PatchLattice,
+    reflecting: bool,
 ) -> Sums:
-    reach = 2 * contrast.TRUNCATE * statistic.blur
-    if statistic.cells is None or reach >= lattice.size:
+    blur = statistic.blur if reflecting else 0
+    if statistic.cells is None or 2 * contrast.TRUNCATE * blur >= lattice.size:
         return _number_sums(images, statistic, codes, parts, lattice)
-    if statistic.blur:
+    if blur:
         return _local_sums(images, statistic, codes, parts, lattice)
     return _cell_sums(images, statistic, codes, parts, lattice)
 
@@ -188,15 +196,22 @@ def _slice_values(
     statistics: dict[str, Statistic],
     measures: dict[str, Measure],
     lattice: PatchLattice,
+    reflecting: bool,
 ) -> dict[str, Float[np.ndarray, "r c"]]:
     pixels, finite = finite_images(image[None])
     if not finite.all():
         return {key: np.full(lattice.shape, -np.inf) for key in measures}
     sums = {
-        name: _frame_sums(pixels, statistics[name], codes, parts, lattice)
+        name: _frame_sums(pixels, statistics[name], codes, parts, lattice, reflecting)
         for name, parts in parts_needed(measures).items()
     }
     return apply_formulae(measures, sums)
+
+
+def patch_means(image: Image, lattice: PatchLattice) -> Float[np.ndarray, "r c"]:
+    """Returns the mean of a picture without NaN over every patch."""
+    sums = _cell_sums(image[None], contrast.STATISTICS["moments"], 1.0, (), lattice)
+    return sums.mean(0) + sums.mean(2)
 
 
 def frame_scores(
@@ -207,6 +222,7 @@ def frame_scores(
     black: float = 0.0,
     white: float = 1.0,
     view_codes: float = VIEW_CODES,
+    reflecting: bool = True,
 ) -> dict[str, Float[np.ndarray, "r c slice"]]:
     """Returns the scores of every patch at every slice for each contrast or dual-pixel measure.
 
@@ -221,13 +237,15 @@ def frame_scores(
         black: Value of black in `frames`.
         white: Value of white in `frames`.
         view_codes: Codes between black and white of one view (`FocalStack.view_codes`).
+        reflecting: Whether a blur reflects at the patches' borders, as if there were nothing beyond. If it
+            does not, it goes on into the frame: cheaper, but not quite what a patch alone scores.
     """
     lattice = PatchLattice(frames.shape[2], frames.shape[3], size, stride)
-    green = {key: contrast.MEASURES[key] for key in keys if key in contrast.MEASURES}
-    pair = {key: stereo.MEASURES[key] for key in keys if key in stereo.MEASURES}
     for key in keys:
-        if key not in green and key not in pair:
+        if key not in MEASURES:
             raise InputError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
+    green = {key: MEASURES[key] for key in keys if key in contrast.MEASURES}
+    pair = {key: MEASURES[key] for key in keys if key in stereo.MEASURES}
     if pair and frames.shape[1] != 2:
         raise InputError(f"{next(iter(pair))} compares a left and a right view, but the frames have only one")
 
@@ -236,9 +254,10 @@ def frame_scores(
         values: dict[str, Float[np.ndarray, "r c"]] = {}
         if green:
             mean = views.mean(axis=0, dtype=np.float32) if len(views) == 2 else views[0]
-            values |= _slice_values(mean, GREEN_VIEWS * view_codes, contrast.STATISTICS, green, lattice)
+            codes, statistics = GREEN_VIEWS * view_codes, contrast.STATISTICS
+            values |= _slice_values(mean, codes, statistics, green, lattice, reflecting)
         if pair:
-            values |= _slice_values(views, view_codes, stereo.STATISTICS, pair, lattice)
+            values |= _slice_values(views, view_codes, stereo.STATISTICS, pair, lattice, reflecting)
         return values
 
     with ThreadPoolExecutor(workers()) as pool:
