@@ -3,6 +3,7 @@
     python -m benchmarks.frame [slices]
 
 A stack of 49 frames of 1512 x 2016, patches of 128 at stride 40: 1680 of them. Peak memory is printed too.
+The last row is `dioptre.focus_map`, which adds the verdicts, against the scores alone.
 """
 
 import resource
@@ -12,11 +13,14 @@ import time
 import numpy as np
 
 from benchmarks.timing import noisy_stack
+from dioptre.loop.focus import DEFAULT_METHOD
+from dioptre.loop.focus_map import focus_map
 from dioptre.methods import contrast, scores, stereo
 from dioptre.methods.frame import PatchLattice, frame_scores
 from dioptre.stack import FocalStack, codes_to_pixels
 
 PROMISED = 5.0
+MAP_PROMISED = 2.0  # times the scores alone
 BLACK, WHITE = 1024.0, 16368.0
 
 # Measures of local responses; the others treat a patch as a unit and are listed apart.
@@ -57,6 +61,17 @@ def patch_by_patch(
     return found
 
 
+def print_focus_map(frames: np.ndarray[tuple[int, ...], np.dtype[np.uint16]]) -> None:
+    """Prints how long a map with its verdicts takes, and how many times as long as its scores."""
+    start = time.perf_counter()
+    frame_scores(frames, [DEFAULT_METHOD], black=BLACK, white=WHITE)
+    middle = time.perf_counter()
+    focus_map(frames, black=BLACK, white=WHITE)
+    scored, judged = middle - start, time.perf_counter() - middle
+    promise = "ok" if judged <= MAP_PROMISED * scored else f"above the promised {MAP_PROMISED:.0f}"
+    print(f"{'focus_map, scores and map':<28}{scored:>11.2f}{judged:>9.2f}{judged / scored:>7.1f}  {promise}")
+
+
 def main() -> None:
     """Prints the table."""
     slices = int(sys.argv[1]) if len(sys.argv) > 1 else 49
@@ -81,6 +96,7 @@ def main() -> None:
         error = max(np.max(np.abs(fast[k] - slow[k]) / np.maximum(np.abs(slow[k]), 1e-12)) for k in keys)
         ratio = (end - middle) / (middle - start)
         print(f"{name:<28}{end - middle:>11.2f}{middle - start:>9.2f}{ratio:>7.1f}{error:>10.1e}")
+    print_focus_map(frames[:, :1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"promised for all filter-type measures: {PROMISED:.0f}")
     print(f"peak memory {peak:.2f} GB, of which the frames {frames.nbytes / 2**30:.2f} GB")

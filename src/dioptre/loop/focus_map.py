@@ -87,7 +87,7 @@ def focus_map(
     _check_method(method)
     slices = to_slices(frames, black, white)
     ladder = to_ladder(len(slices.codes), slices.grid if grid is None else grid, None, None).grid
-    lattice = PatchLattice(*slices.shape, _pixels("size", size), _pixels("stride", stride))
+    lattice = PatchLattice(*slices.shape, to_count("size", size), to_count("stride", stride))
     refusal = find_method(method).build().refusal(ladder, (size, size), slices.codes.shape[1])
     if refusal is not None:
         raise MethodError(f"{method} {refusal}")
@@ -107,7 +107,8 @@ def _check_method(method: Any) -> None:
         raise MethodError(f"focus_map() takes contrast and dual-pixel measures, not the network {method}")
 
 
-def _pixels(name: str, value: Any) -> int:
+def to_count(name: str, value: Any) -> int:
+    """Returns the size or the stride of patches as a whole number."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise InputError(f"the {name} of patches is a whole number of pixels, not {value!r}")
     return int(value)
@@ -165,7 +166,7 @@ class _Tiles:
         covered: How much of a patch these are.
     """
 
-    curves: Curves
+    curves: Float[np.ndarray, "row col slice"]
     rows: Int[np.ndarray, " r"]
     cols: Int[np.ndarray, " c"]
     across: int
