@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dioptre.cameras.base import Camera, Frame
+from dioptre.cameras.base import Camera, Frame, to_index
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.focus import EVEN, ONE_LOOK, SEVERAL_LOOKS, to_result
-from dioptre.loop.inputs import Ladder, cut, place_of, to_index, to_rois
+from dioptre.loop.inputs import Ladder, cut, place_of, to_rois
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
 from dioptre.loop.verdict import Exposure, State, judge_posterior

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from dioptre.cameras.base import to_index
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.inputs import (
     Ladder,
@@ -22,7 +23,6 @@ from dioptre.loop.inputs import (
     of_codes,
     place_of,
     tiles_of,
-    to_index,
     to_ladder,
     to_rois,
     to_slices,
@@ -268,8 +268,12 @@ def _method(method: AnyMethod, problem: Problem, looks: int) -> Method:
     return Method(name, name, problem, _Given(method), "given", in_paper=False, looks=looks)
 
 
-def _prior(prior: DepthPrior | str) -> DepthPrior:
-    return DepthPrior.parse(prior) if isinstance(prior, str) else prior
+def _prior(prior: Any) -> DepthPrior:
+    if isinstance(prior, DepthPrior):
+        return prior
+    if not isinstance(prior, str):
+        raise InputError(f"a prior is a word or a DepthPrior, not {prior!r}")
+    return DepthPrior.parse(prior)
 
 
 def _subject(name: str) -> Subject:

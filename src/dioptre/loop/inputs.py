@@ -174,14 +174,6 @@ def to_ladder(
     return Ladder(FocusGrid(values[::-1] if falling else values), falling)
 
 
-def to_index(at: Any, grid: FocusGrid) -> int:
-    """Returns a position of the ladder as a whole number."""
-    whole = isinstance(at, (int, np.integer)) and not isinstance(at, bool)
-    if not whole or not 0 <= at < len(grid):
-        raise InputError(f"the lens has the whole positions 0..{len(grid) - 1}, not {at!r}")
-    return int(at)
-
-
 # Regions
 
 
