@@ -4,29 +4,35 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+BASE := $(VENV)/.base
+ALL := $(VENV)/.installed
+BARE := .venv-base
+PIP := -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test check format bench clean help
+.PHONY: demo test test-base check format bench clean help
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-demo: $(STAMP) ## focus simulated stacks with every method, and draw a focus curve, into demo/
+demo: $(BASE) ## focus simulated stacks with every method, and draw a focus curve, into demo/
 	$(BIN)/dioptre demo --out demo
 
-test: $(STAMP) ## all tests
+test: $(ALL) ## all tests
 	$(BIN)/python -m pytest -n 2
 
-check: $(STAMP) ## format, lint, types
+test-base: $(BARE)/.installed ## the tests on a base install, without torch, onnx and matplotlib
+	$(BARE)/bin/python -m pytest -n 2
+
+check: $(ALL) ## format, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-format: $(STAMP) ## rewrite the source in the project's format
+format: $(ALL) ## rewrite the source in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP) ## the speed tables, as ratios in one run
+bench: $(ALL) ## the speed tables, as ratios in one run
 	$(BIN)/python -m benchmarks.measures
 	$(BIN)/python -m benchmarks.frame
 	$(BIN)/python -m benchmarks.store
@@ -34,11 +40,22 @@ bench: $(STAMP) ## the speed tables, as ratios in one run
 	$(BIN)/python -m benchmarks.simulator
 	$(BIN)/python -m benchmarks.learned
 
-clean: ## forget the environment and what was made
-	rm -rf $(VENV) demo
+clean: ## forget the environments and what was made
+	rm -rf $(VENV) $(BARE) demo
 
-$(STAMP): pyproject.toml constraints.txt
+# Without torch, which most package indices send with gigabytes of CUDA.
+$(BASE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[figures,train]' --group dev
-	touch $(STAMP)
+	$(BIN)/python $(PIP) --editable '.[figures]'
+	touch $(BASE)
+
+$(ALL): $(BASE)
+	$(BIN)/python $(PIP) --editable '.[figures,train]' --group dev
+	touch $(ALL)
+
+$(BARE)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(BARE)
+	$(BARE)/bin/python -m pip install --quiet 'pip>=25.1'
+	$(BARE)/bin/python $(PIP) --editable . --group test
+	touch $(BARE)/.installed

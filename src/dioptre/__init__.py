@@ -5,6 +5,7 @@
     result = dioptre.focus("my_stack/")                      # or an array (slice, row, col)
     result.index, result.state, result.confidence, result.reasons
     dioptre.focus_from(frame, at=20).index                   # from one look, where the lens must go
+    dioptre.Autofocus(camera).run()                          # a lens, by the search that is evaluated
 
 Names are loaded on first use, so that importing the package is fast.
 """
@@ -12,42 +13,66 @@ Names are loaded on first use, so that importing the package is fast.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
-    from dioptre import evaluate as evaluate
+    from dioptre.dataset.store import PatchStore as PatchStore
     from dioptre.dataset.store import open_patches as open_patches
+    from dioptre.errors import DioptreError as DioptreError
+    from dioptre.loop.autofocus import Autofocus as Autofocus
     from dioptre.loop.focus import focus as focus
     from dioptre.loop.focus import focus_from as focus_from
+    from dioptre.loop.focus_map import focus_map as focus_map
     from dioptre.loop.result import FocusResult as FocusResult
+    from dioptre.loop.verdict import Reason as Reason
+    from dioptre.loop.verdict import State as State
     from dioptre.methods import METHODS as METHODS
     from dioptre.methods import scores as scores
+    from dioptre.methods.base import Method as Method
+    from dioptre.methods.base import Problem as Problem
     from dioptre.optics import CameraModel as CameraModel
     from dioptre.optics import FocusGrid as FocusGrid
+    from dioptre.posterior import DepthPrior as DepthPrior
     from dioptre.stack import FocalStack as FocalStack
 
 _HOMES = {
+    "METHODS": "dioptre.methods",
+    "Autofocus": "dioptre.loop.autofocus",
     "CameraModel": "dioptre.optics",
+    "DepthPrior": "dioptre.posterior",
+    "DioptreError": "dioptre.errors",
     "FocalStack": "dioptre.stack",
     "FocusGrid": "dioptre.optics",
     "FocusResult": "dioptre.loop.result",
-    "METHODS": "dioptre.methods",
-    "evaluate": "dioptre",
+    "Method": "dioptre.methods.base",
+    "PatchStore": "dioptre.dataset.store",
+    "Problem": "dioptre.methods.base",
+    "Reason": "dioptre.loop.verdict",
+    "State": "dioptre.loop.verdict",
     "focus": "dioptre.loop.focus",
     "focus_from": "dioptre.loop.focus",
+    "focus_map": "dioptre.loop.focus_map",
     "open_patches": "dioptre.dataset.store",
     "scores": "dioptre.methods",
 }
 
 __all__ = [
     "METHODS",
+    "Autofocus",
     "CameraModel",
+    "DepthPrior",
+    "DioptreError",
     "FocalStack",
     "FocusGrid",
     "FocusResult",
-    "evaluate",
+    "Method",
+    "PatchStore",
+    "Problem",
+    "Reason",
+    "State",
     "focus",
     "focus_from",
+    "focus_map",
     "open_patches",
     "scores",
 ]
@@ -57,8 +82,6 @@ def __getattr__(name: str) -> Any:
     """Returns a public name, importing its home on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module 'dioptre' has no attribute {name!r}")
-    if name == "evaluate":
-        return importlib.import_module("dioptre.evaluate")
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

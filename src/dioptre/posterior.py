@@ -15,13 +15,14 @@ from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from dioptre.errors import InputError, NetworkError
 
 Scores = Float[np.ndarray, "batch n"]
 FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
 SUM_TOLERANCE = 1e-6
+BEYOND = 0.9  # how much of a posterior beyond the ends of the ladder means that the focus is there
 
 
 class Decision(StrEnum):
@@ -101,14 +102,6 @@ class Posterior:
         """The probability that the focus lies beyond the near end."""
         return np.exp(self.logs[:, NEAR_END])
 
-    @property
-    def held(self) -> Scores:
-        """The probability of each position as the lens can reach it: what lies beyond counts for the end."""
-        held = self.ladder
-        held[:, 0] += self.beyond_far
-        held[:, -1] += self.beyond_near
-        return held
-
     def weigh(self, prior: "DepthPrior") -> "Posterior":
         """Returns the posterior under a prior, where this one was found under an even one (Bayes's rule).
 
@@ -124,25 +117,47 @@ class Posterior:
         return Posterior.of_logits(logits, self.positions, self.decision)
 
     def expected_error(self) -> Scores:
-        """Returns for each position how many indices off it is to be expected.
+        """Returns for each position how many indices off it is to be expected, were it the answer.
 
-        It is least at the median. What lies beyond an end is at least one index away from it.
+        It is least at the median of what is reachable.
         """
-        places = np.arange(-1, self.positions + 1)
-        return np.exp(self.logs) @ np.abs(places[:, None] - places[1:-1])
+        return self.reachable @ _distances(self.positions)
+
+    @property
+    def is_beyond(self) -> Bool[np.ndarray, " batch"]:
+        """Which scenes have their focus beyond an end of the ladder, whichever of the two."""
+        return self.beyond_far + self.beyond_near >= BEYOND
+
+    @property
+    def reachable(self) -> Scores:
+        """The probability of each position, given that the lens can reach the focus.
+
+        A look near an end often does not tell whether the focus is on the ladder or as far beyond the end, and
+        things are almost always on it. Only from BEYOND on is what lies beyond believed: it then counts for
+        the end.
+        """
+        held = self.ladder
+        held[:, 0] += self.beyond_far
+        held[:, -1] += self.beyond_near
+        weights = np.where(self.is_beyond[:, None], held, self.ladder)
+        return weights / weights.sum(axis=1, keepdims=True)
 
     def scores(self) -> Scores:
         """Returns (batch, n): higher is the better answer. The only place that reads mode or median."""
         if self.decision is Decision.MEDIAN:
             return -self.expected_error()
-        scores = self.logs[:, 1:-1].copy()
-        scores[:, 0] = np.logaddexp(scores[:, 0], self.logs[:, FAR_END])
-        scores[:, -1] = np.logaddexp(scores[:, -1], self.logs[:, NEAR_END])
-        return scores
+        with np.errstate(divide="ignore"):
+            return np.log(self.reachable)
 
     def scene(self, at: int) -> "Posterior":
         """Returns the posterior of one scene of the batch."""
         return replace(self, logs=self.logs[at : at + 1])
+
+
+def _distances(positions: int) -> Float[np.ndarray, "n n"]:
+    """Returns how many indices each position is from each."""
+    places = np.arange(positions)
+    return np.abs(places[:, None] - places).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -2,42 +2,47 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fakes import FamilyOf, Probable
 
 from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.evaluate import predict as predicting
-from dioptre.evaluate.predict import NO_START, ORACLE, floor, predict
+from dioptre.evaluate.predict import NO_START, ORACLE, oracle_answers, predict
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, WHOLE, Method, Problem
 from dioptre.optics import FocusGrid
+from dioptre.posterior import DepthPrior
 from dioptre.stack import FocalStack
 
 N, SIZE = 9, 32
 GRID = FocusGrid.uniform(n=N)
+EVEN = DepthPrior.even()
 
 
-class Nearer:
+class Nearer(Probable):
     """Says one position nearer than the last look, however many there were."""
 
-    def scores(self, stack: FocalStack) -> np.ndarray:
+    def logits(self, stack: FocalStack) -> np.ndarray:
         answer = np.minimum(stack.indices[:, -1] + 1, N - 1)
         return -np.abs(np.arange(N) - answer[:, None]).astype(np.float64)
 
 
-class Brightest:
+class Brightest(Probable):
     """Says the brightest slice that it sees."""
 
-    def scores(self, stack: FocalStack) -> np.ndarray:
+    def logits(self, stack: FocalStack) -> np.ndarray:
         found = np.full((stack.batch, N), -np.inf)
         np.put_along_axis(found, stack.indices, stack.pixels.mean(axis=(2, 3, 4)).astype(np.float64), axis=1)
         return found
 
 
 FAKES = {
-    "one": Method("one", "One", Problem.SINGLE_DUAL_PIXEL, Nearer, "test", looks=1),
-    "two": Method("two", "Two", Problem.SINGLE_DUAL_PIXEL, Nearer, "test", looks=2, after="one"),
-    "three": Method("three", "Three", Problem.SINGLE_GREEN, Brightest, "test", looks=3, after="two"),
-    "any": Method("any", "Any", Problem.SINGLE_DUAL_PIXEL, Nearer, "test", looks=ANY),
-    "whole": Method("whole", "Whole", Problem.STACK_GREEN, Brightest, "test", looks=WHOLE),
+    "one": Method("one", "One", Problem.SINGLE_DUAL_PIXEL, FamilyOf(Nearer), "test", looks=1),
+    "two": Method("two", "Two", Problem.SINGLE_DUAL_PIXEL, FamilyOf(Nearer), "test", looks=2, after="one"),
+    "three": Method(
+        "three", "Three", Problem.SINGLE_GREEN, FamilyOf(Brightest), "test", looks=3, after="two"
+    ),
+    "any": Method("any", "Any", Problem.SINGLE_DUAL_PIXEL, FamilyOf(Nearer), "test", looks=ANY),
+    "whole": Method("whole", "Whole", Problem.STACK_GREEN, FamilyOf(Brightest), "test", looks=WHOLE),
 }
 
 
@@ -81,7 +86,7 @@ def store(tmp_path: Path) -> PatchStore:
 
 @pytest.mark.usefixtures("fakes")
 def test_there_is_a_row_for_each_answer(store: PatchStore) -> None:
-    table = predict(store, np.array([1, 4]), ["one", "whole"], np.array([0, 3, 7]))
+    table = predict(store, np.array([1, 4]), ["one", "whole"], np.array([0, 3, 7]), EVEN)
     rows = [row for row in table.to_pylist() if row["method"] == "one"]
     assert [(row["patch"], row["start"], row["predicted"]) for row in rows] == [
         (patch, start, start + 1) for patch in (1, 4) for start in (0, 3, 7)
@@ -100,7 +105,7 @@ def test_there_is_a_row_for_each_answer(store: PatchStore) -> None:
 
 @pytest.mark.usefixtures("fakes")
 def test_later_looks_are_where_the_earlier_ones_led(store: PatchStore) -> None:
-    table = predict(store, np.array([0]), ["two", "three"], np.array([0, 5])).to_pylist()
+    table = predict(store, np.array([0]), ["two", "three"], np.array([0, 5]), EVEN).to_pylist()
     assert [row["predicted"] for row in table if row["method"] == "two"] == [2, 7]
     three = [row["predicted"] for row in table if row["method"] == "three"]
     pixels = store.stack([0]).green().pixels[0].mean(axis=(1, 2, 3))
@@ -109,25 +114,25 @@ def test_later_looks_are_where_the_earlier_ones_led(store: PatchStore) -> None:
 
 @pytest.mark.usefixtures("fakes")
 def test_a_method_for_any_number_is_asked_with_several(store: PatchStore) -> None:
-    table = predict(store, np.array([2]), ["any"], np.array([1])).to_pylist()
+    table = predict(store, np.array([2]), ["any"], np.array([1]), EVEN).to_pylist()
     found = {(row["problem"], row["steps"]): row["predicted"] for row in table if row["method"] == "any"}
     # it looks at 1; nearest to its answer 2, and four away from 1, at 5; farthest from both, at 8
     assert found == {("D1", 1): 2, ("D1", 2): 6, ("D1", 3): 8, ("D*", 0): N - 1}
 
 
 def test_the_oracle_errs_by_the_lens_and_nothing_else(store: PatchStore) -> None:
-    found = floor(store, np.arange(2, 6))
+    found = oracle_answers(store, np.arange(2, 6))
     assert found is not None
     # sharp where position + error is the depth
     assert found.tolist() == [0, 5, 2, 7]
-    table = predict(store, np.array([2]), [], np.array([0])).to_pylist()
+    table = predict(store, np.array([2]), [], np.array([0]), EVEN).to_pylist()
     assert [(row["method"], row["predicted"], row["light"]) for row in table] == [(ORACLE, 0, "dark")]
 
 
 def test_a_store_that_does_not_know_its_lens_has_no_oracle(tmp_path: Path) -> None:
     store = write_patches(tmp_path / "real", simulated=False)
-    assert floor(store, np.arange(3)) is None
-    table = predict(store, np.array([2]), ["local-norm-dist-sq-4"], np.array([0])).to_pylist()
+    assert oracle_answers(store, np.arange(3)) is None
+    table = predict(store, np.array([2]), ["local-norm-dist-sq-4"], np.array([0]), EVEN).to_pylist()
     assert [row["method"] for row in table] == ["local-norm-dist-sq-4"]
     assert table[0]["in_crop"] is True
     assert set(table[0]) == set(predicting.SCHEMA.names)

@@ -9,9 +9,13 @@ import cv2
 import numpy as np
 import pytest
 
-from dioptre.loop.focus import DEFAULT_METHOD, FocusResult, Policy, Roi, focus
+from dioptre.errors import InputError
+from dioptre.loop.focus import DEFAULT_METHOD, Subject, focus
+from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS, scores
+from dioptre.methods.base import ANY, WHOLE
+from dioptre.methods.contrast import Contrast
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
@@ -333,7 +337,7 @@ def test_the_most_confident_region_decides(side_by_side: np.ndarray) -> None:
 
 @pytest.mark.parametrize("rois", [[LEFT_ROI, RIGHT_ROI], [RIGHT_ROI, LEFT_ROI]])
 def test_the_nearest_region_decides(side_by_side: np.ndarray, rois: list[tuple[int, ...]]) -> None:
-    result = focus(side_by_side, roi=rois, grid=GRID, policy=Policy.NEAREST)
+    result = focus(side_by_side, roi=rois, grid=GRID, policy=Subject.NEAREST)
     assert result.index == NEAR
     assert result.roi == Roi(*LEFT_ROI)
     assert sorted(region.index for region in result.regions) == [FAR, NEAR]
@@ -459,3 +463,45 @@ def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> N
 def test_an_unknown_policy_is_refused_whatever_the_regions(views: np.ndarray) -> None:
     with pytest.raises(ValueError, match="most-confident or nearest, not 'best'"):
         focus(views, policy="best")
+
+
+# Faults of earlier versions
+
+
+@pytest.mark.parametrize("key", [key for key, row in METHODS.items() if row.looks in (WHOLE, ANY)])
+def test_focus_scores_as_scores_does(key: str) -> None:
+    rng = np.random.default_rng(5)
+    pixels = rng.uniform(0.1, 0.6, (1, 49, 2, 128, 128)).astype(np.float32)
+    stack = FocalStack.full(pixels, FocusGrid.learnaf(), where=np.array([[0.7, -0.6]]))
+    np.testing.assert_array_equal(focus(stack, key).scores, scores(stack, [key])[key][0])
+
+
+def test_black_and_white_of_a_focal_stack_are_refused() -> None:
+    stack = FocalStack.full(np.full((1, 5, 1, 32, 32), 0.5, np.float32))
+    for given in ({"black": 0.1}, {"white": 2.0}):
+        with pytest.raises(InputError, match="scaled already"):
+            focus(stack, **given)
+
+
+def test_masked_pixels_are_left_out() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.ma.masked_array(rng.integers(0, 255, (12, 32, 32)).astype(np.uint8), mask=False)
+    codes[4, 3, 5] = np.ma.masked
+    result = focus(codes)
+    assert Reason.NOT_FINITE in result.reasons
+    assert not np.isfinite(result.scores[4])
+    assert np.isfinite(np.delete(result.scores, 4)).all()
+
+
+def test_negative_integers_want_to_know_what_black_is() -> None:
+    codes = np.random.default_rng(0).integers(-50, 1000, (12, 32, 32)).astype(np.int16)
+    with pytest.raises(InputError, match=r"int16 pixels go down to -50 \(black=...\)"):
+        focus(codes)
+    assert focus(codes, black=-50.0, white=1000.0).state is State.FAILED
+
+
+def test_an_autofocuser_of_the_users_own_is_a_method() -> None:
+    pixels = np.random.default_rng(0).random((12, 32, 32))
+    result = focus(pixels, Contrast("laplacian-energy"))
+    np.testing.assert_array_equal(result.scores, focus(pixels, "laplacian-energy").scores)
+    assert result.method == "laplacian-energy"

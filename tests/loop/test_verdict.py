@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dioptre.loop.focus import FocusResult, focus
+from dioptre.loop.focus import focus
+from dioptre.loop.result import FocusResult
 from dioptre.loop.verdict import (
     EXPLANATIONS,
     FEW_SLICES,

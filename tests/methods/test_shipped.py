@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dioptre.evaluate.predict import follow, leaders_of
-from dioptre.methods import METHODS, WEIGHTS, best_index, find_method
-from dioptre.methods.base import ANY, WHOLE, Believer
-from dioptre.methods.learned import Learned
+from dioptre.loop.search import askers_of, policy_of, search, see_stack
+from dioptre.methods import METHODS, find_method
+from dioptre.methods.base import ANY, WHOLE, best_index
+from dioptre.methods.learned import WEIGHTS, Learned
 from dioptre.optics import CameraModel, FocusGrid
+from dioptre.posterior import BEYOND, DepthPrior
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack
@@ -39,7 +40,13 @@ def error(stack: FocalStack, key: str) -> float:
     truth = np.array(TRUTHS)
     if row.looks == WHOLE:
         return float(np.abs(best_index(row.build().scores(stack)) - truth).mean())
-    return float(np.abs(follow(stack, leaders_of(row, max(1, row.looks)), STARTS) - truth[:, None]).mean())
+    looks = max(1, row.looks)
+    policy, askers = policy_of(row, looks), askers_of(row, looks, DepthPrior.even())
+    answers = [
+        best_index(search(STARTS, see_stack(stack, scene), askers, policy).posterior.scores())
+        for scene in range(stack.batch)
+    ]
+    return float(np.abs(np.stack(answers) - truth[:, None]).mean())
 
 
 def test_all_files_are_rows_and_small() -> None:
@@ -52,14 +59,12 @@ def test_all_files_are_rows_and_small() -> None:
 def test_a_card_says_what_the_row_says(key: str) -> None:
     row, network = METHODS[key], METHODS[key].build()
     assert isinstance(network, Learned)
-    assert isinstance(network, Believer)
     card = network.card
     assert (card.problem, card.looks, card.views) == (str(row.problem), row.looks, row.views)
-    assert card.decide == ("median" if key.startswith("dioptre-") else "mode")
-    one_green_look = row.views == 1 and row.looks in (1, ANY)
-    assert card.recipe.get("expects", "even") == ("far" if one_green_look else "even")
-    assert network.knows(FocusGrid.learnaf(), (128, 128))
-    assert not network.knows(FocusGrid.uniform(n=20), (128, 128))
+    assert card.decision == ("median" if key.startswith("dioptre-") else "mode")
+    assert "expects" not in card.recipe
+    assert network.refusal(FocusGrid.learnaf(), (128, 128), 2) is None
+    assert network.refusal(FocusGrid.uniform(n=20), (128, 128), 2) is not None
     assert json.loads(card.to_json())["recipe"]["width"] == (1.0 if row.looks == WHOLE else 0.5)
 
 
@@ -73,9 +78,10 @@ def test_a_plane_is_found(key: str, planes: FocalStack) -> None:
 @pytest.mark.parametrize("key", [key for key in LEARNED if METHODS[key].looks == 1])
 def test_one_green_look_does_not_tell_the_side_and_two_views_do(key: str, planes: FocalStack) -> None:
     network, middle = METHODS[key].build(), 24
-    assert isinstance(network, Believer)
     look = FocalStack(planes.pixels[:, [middle]], planes.indices[:, [middle]], planes.grid, planes.where)
-    chances = np.exp(network.belief(look))
+    posterior = network.posterior(look)
+    assert posterior is not None
+    chances = posterior.ladder
     for truth, each in zip(TRUTHS, chances, strict=True):
         if abs(truth - middle) <= 14:  # farther away all blur is alike
             here, there = (each[at - 3 : at + 4].sum() for at in (truth, 2 * middle - truth))
@@ -84,6 +90,34 @@ def test_one_green_look_does_not_tell_the_side_and_two_views_do(key: str, planes
                 assert there < 0.1
             else:
                 assert min(here, there) > 0.1
+
+
+@pytest.mark.parametrize("key", ["dioptre-single-dp", "dioptre-any-dp"])
+@pytest.mark.parametrize("beyond", [-14, -8, -4, 4, 8, 14])
+def test_two_views_tell_that_the_focus_is_beyond_an_end_where_it_is_in_sight(key: str, beyond: int) -> None:
+    camera, rng = CameraModel.pixel3(), np.random.default_rng(5)
+    ladder = camera.grid.dioptres
+    far = beyond < 0
+    end, inside = (0, 1) if far else (-1, -2)
+    depth = float(ladder[end] + abs(beyond) * (ladder[end] - ladder[inside]))
+    texture = 0.05 + 0.3 * dead_leaves(184, 184, rng)
+    pixels = plane_stack(camera, depth, texture, rng, 128, shot=0.3, read=1.0)
+    starts = np.arange(0, 17, 8) if far else np.arange(32, 49, 8)
+    indices = starts[:, None]
+    looks = FocalStack(pixels[indices].astype(np.float32), indices, camera.grid, np.zeros((len(starts), 2)))
+    posterior = METHODS[key].build().posterior(looks)
+    assert posterior is not None
+    assert ((posterior.beyond_far if far else posterior.beyond_near) >= BEYOND).all()
+    assert (best_index(posterior.scores()) == (0 if far else 48)).all()
+
+
+@pytest.mark.parametrize("key", ["dioptre-single-dp", "dioptre-any-dp"])
+def test_what_is_on_the_ladder_is_not_beyond_it(key: str, planes: FocalStack) -> None:
+    for start in STARTS:
+        looks = FocalStack(planes.pixels[:, [start]], planes.indices[:, [start]], planes.grid, planes.where)
+        posterior = METHODS[key].build().posterior(looks)
+        assert posterior is not None
+        assert max(posterior.beyond_far.max(), posterior.beyond_near.max()) < BEYOND
 
 
 def test_a_second_green_look_tells_the_side(planes: FocalStack) -> None:

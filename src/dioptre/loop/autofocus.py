@@ -56,13 +56,9 @@ class Autofocus:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")
         looks = self.looks if method.looks == ANY else method.looks
         policy = policy_of(method, looks, self.sure)
-        frames: list[Frame] = []
-
-        def cut_and_keep(frame: Frame) -> Frame:
-            frames.append(cut(frame, regions[0]))
-            return frames[-1]
-
-        see = see_camera(camera, cut_and_keep, place_of(regions[0], camera.shape, camera.where))
+        frames: list[Frame] = []  # what was seen, for the verdict
+        where = place_of(regions[0], camera.shape, camera.where)
+        see = see_camera(camera, lambda frame: cut(frame, regions[0]), where, frames)
         trail = search(np.array([self._start()]), see, askers_of(method, looks, self.prior), policy)
         result = _result(method, camera, trail, frames, regions[0])
         if result.state is State.FOCUSED:

@@ -20,10 +20,10 @@ from dioptre.loop.inputs import (
     Ladder,
     Pixels,
     cut,
-    of_codes,
     place_of,
     tiles_of,
     to_ladder,
+    to_pixels,
     to_rois,
     to_slices,
     to_where,
@@ -88,7 +88,9 @@ def focus(
     """
     row, chosen = _method(method, Problem.STACK_GREEN, WHOLE), _subject(policy)
     if row.looks not in (WHOLE, ANY):
-        raise MethodError(f"{row.key} does not look at a whole stack, but at {row.looks} of its slices")
+        raise MethodError(
+            f"{row.key} takes {_looks_in_words(row.looks)}, not a whole stack: dioptre.focus_from"
+        )
     slices = to_slices(stack, black, white)
     pixels, shape = slices.pixels(), slices.shape
     if grid is None and dioptres is None and positions_um is None:
@@ -139,13 +141,12 @@ def focus_from(
     looks = _looks(frame, at)
     ladder = Ladder(FocusGrid.learnaf() if grid is None else grid)
     indices = np.array([[to_index(position, ladder.grid) for _, position in looks]])
-    pixels = of_codes(_stacked([one for one, _ in looks]), black, white).pixels()
+    pixels = to_pixels(_stacked([one for one, _ in looks]), black, white)
     views = pixels.shape[1]
     default = (ONE_LOOK if len(looks) == 1 else SEVERAL_LOOKS)[views]
     row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
     if row.looks not in (len(looks), ANY):
-        many = "a whole stack" if row.looks == WHOLE else f"{row.looks} looks"
-        raise MethodError(f"{row.key} takes {many}, not {len(looks)}")
+        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(len(looks))}")
     shape = (pixels.shape[2], pixels.shape[3])
     regions = to_rois(roi, shape)
     if len(regions) > 1:
@@ -295,6 +296,10 @@ def _looks(frame: Any, at: int | None) -> list[Look]:
     if at is None:
         raise InputError("say where the lens was at this look (at=...)")
     return [(np.asanyarray(frame), at)]
+
+
+def _looks_in_words(looks: int) -> str:
+    return {WHOLE: "a whole stack", 1: "one look"}.get(looks, f"{looks} looks")
 
 
 def _stacked(frames: list[Shaped[np.ndarray, "..."]]) -> Shaped[np.ndarray, "look ..."]:

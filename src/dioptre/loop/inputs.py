@@ -107,6 +107,11 @@ def of_codes(codes: Shaped[np.ndarray, "..."], black: float | None, white: float
     return Slices(codes, black or 0.0, _white(values) if white is None else white)
 
 
+def to_pixels(codes: Shaped[np.ndarray, "..."], black: float | None, white: float | None) -> Pixels:
+    """Returns slices of one or two views as pixels, 0 black and 1 white; NaN where they are masked."""
+    return of_codes(codes, black, white).pixels()
+
+
 def _one_scene(stack: FocalStack) -> Pixels:
     if stack.batch != 1 or sorted(stack.indices[0].tolist()) != list(range(len(stack.grid))):
         raise InputError(

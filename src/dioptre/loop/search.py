@@ -182,7 +182,10 @@ def see_stack(stack: FocalStack, scene: int) -> See[FocalStack]:
 
 
 def see_camera(
-    camera: Camera, cut: Callable[[Frame], Frame], where: tuple[float, float] | None
+    camera: Camera,
+    cut: Callable[[Frame], Frame],
+    where: tuple[float, float] | None,
+    frames: list[Frame],
 ) -> See[FocalStack]:
     """Returns looks through a camera, for one walk; every look is a capture.
 
@@ -190,8 +193,8 @@ def see_camera(
         camera: Moves the lens.
         cut: Cuts the region of interest out of a frame.
         where: The region's centre in the whole field, if that is known.
+        frames: Where the regions that were seen are put, one after the other; empty at first.
     """
-    frames: list[Frame] = []
 
     def see(walks: Int[np.ndarray, " walk"], seen: Int[np.ndarray, "walk look"]) -> FocalStack:
         if len(walks) != 1:

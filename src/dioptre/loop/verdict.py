@@ -46,7 +46,6 @@ RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the 
 VALLEY: Final = 0.15  # how deep that valley is at least
 NEAR: Final = 1 / 12  # of the ladder: so far from the answer probability counts for it
 PROBABLE: Final = 0.5  # how much of a posterior must be near an answer
-BEYOND: Final = 0.9  # how much of it beyond an end of the ladder means that the focus is there
 OTHER_SIDE: Final = 0.1  # how much of it on another side of focus makes an answer ambiguous
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
 DIP: Final = 0.5  # of the lower peak: how deep the valley between two sides is at least
@@ -224,18 +223,17 @@ def judge_posterior(posterior: Posterior, exposure: Exposure) -> Verdict:
         exposure: How bright the region is.
     """
     answer = int(np.argmax(posterior.scores()[0]))
-    ladder, reach = posterior.ladder[0], reach_of(posterior.positions)
-    sure = float(ladder[max(0, answer - reach) : answer + reach + 1].sum())
+    reachable, reach = posterior.reachable[0], reach_of(posterior.positions)
+    sure = float(reachable[max(0, answer - reach) : answer + reach + 1].sum())
     sides = candidates(posterior)
     rivals = [one for one in sides if abs(one.index - answer) > reach and one.probability >= OTHER_SIDE]
     reasons = [Reason.NOT_FINITE] if not exposure.finite else []
     if exposure.saturated > SATURATED:
         reasons.append(Reason.SATURATED)
-    if posterior.beyond_far[0] >= BEYOND:
-        reasons.append(Reason.BEYOND_FAR)
-    elif posterior.beyond_near[0] >= BEYOND:
-        reasons.append(Reason.BEYOND_NEAR)
-    elif len(sides) > 1 and rivals:
+    if posterior.is_beyond[0]:
+        far = posterior.beyond_far[0] >= posterior.beyond_near[0]
+        reasons.append(Reason.BEYOND_FAR if far else Reason.BEYOND_NEAR)
+    elif rivals:
         reasons.append(Reason.AMBIGUOUS)
     elif sure < PROBABLE:
         reasons += [Reason.UNSURE, *_too_dark(exposure)]
@@ -256,21 +254,20 @@ def reach_of(positions: int) -> int:
 def candidates(posterior: Posterior) -> tuple[Candidate, ...]:
     """Returns the sides of focus in the posterior of one scene, the likeliest first.
 
-    Two peaks are two sides if they are not near each other and the valley between them is deep. What lies
-    beyond an end belongs to the side at that end.
+    Two peaks are two sides if they are not near each other and the valley between them is deep.
     """
-    held = posterior.held[0]
-    reach = reach_of(len(held))
+    chances = posterior.reachable[0]
+    reach = reach_of(len(chances))
     peaks: list[int] = []
-    for at in np.argsort(-held, kind="stable"):
+    for at in np.argsort(-chances, kind="stable"):
         if all(
-            abs(at - peak) > reach and held[min(at, peak) : max(at, peak)].min() < DIP * held[at]
+            abs(at - peak) > reach and chances[min(at, peak) : max(at, peak)].min() < DIP * chances[at]
             for peak in peaks
         ):
             peaks.append(int(at))
     peaks.sort()
-    valleys = [a + int(np.argmin(held[a:b])) for a, b in pairwise(peaks)]
-    sides = np.split(held, valleys)
+    valleys = [a + int(np.argmin(chances[a:b])) for a, b in pairwise(peaks)]
+    sides = np.split(chances, valleys)
     found = [Candidate(peak, float(side.sum())) for peak, side in zip(peaks, sides, strict=True)]
     found.sort(key=lambda one: -one.probability)
     return tuple(one for at, one in enumerate(found) if at == 0 or one.probability >= NEGLIGIBLE)

@@ -1,0 +1,21 @@
+"""On a base install, without the extras, what needs them is left out, and the report's head says so."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).parent
+NEEDED = {"train": ("torch", "onnx")}  # folders of tests, and the libraries that they cannot do without
+LEFT_OUT = {
+    folder: [name for name in names if find_spec(name) is None]
+    for folder, names in NEEDED.items()
+    if any(find_spec(name) is None for name in names)
+}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    left_out = any(collection_path.is_relative_to(HERE / folder) for folder in LEFT_OUT)
+    return True if left_out else None
+
+
+def pytest_report_header() -> list[str]:
+    return [f"tests/{folder} left out: no {' nor '.join(names)}" for folder, names in LEFT_OUT.items()]
