@@ -50,10 +50,11 @@ class Autofocus:
         Raises:
             DioptreError: If the region, the start or the method cannot be used, or the camera fails.
         """
-        camera, method = self.camera, self._method()
+        camera = self.camera
         regions = to_rois(roi, camera.shape)
         if len(regions) > 1:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")
+        method = self._method(camera.shape if regions[0] is None else (regions[0].h, regions[0].w))
         looks = self.looks if method.looks == ANY else method.looks
         policy = policy_of(method, looks, self.sure)
         frames: list[Frame] = []  # what was seen, for the verdict
@@ -69,10 +70,10 @@ class Autofocus:
         grid = self.camera.grid
         return len(grid) // 2 if self.start is None else to_index(self.start, grid)
 
-    def _method(self) -> Method:
+    def _method(self, shape: tuple[int, int]) -> Method:
         default = (ONE_LOOK if self.looks == 1 else SEVERAL_LOOKS)[self.camera.views]
         method = find_method(default if self.method is None else self.method)
-        refusal = method.build().refusal(self.camera.grid, self.camera.shape, self.camera.views)
+        refusal = method.build().refusal(self.camera.grid, shape, self.camera.views)
         if refusal is not None:
             raise MethodError(f"{method.key} {refusal}")
         return method

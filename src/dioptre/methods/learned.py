@@ -80,10 +80,9 @@ class Card:
     def from_json(cls, text: str) -> "Card":
         """Returns the card that `to_json` wrote."""
         entries = json.loads(text)
-        if not isinstance(entries, dict) or entries.get("layout") != LAYOUT:
-            raise NetworkError(
-                f"its card has another layout than {LAYOUT}, which this version of dioptre reads"
-            )
+        layout = entries.get("layout") if isinstance(entries, dict) else None
+        if layout != LAYOUT:
+            raise NetworkError(f"its card has layout {layout}, but this version of dioptre reads {LAYOUT}")
         return cls(**{**entries, "dioptres": tuple(entries["dioptres"])})
 
 
