@@ -163,7 +163,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
 
 
-def _shares(images: int, pixels: int) -> Iterator[slice]:
+def _chunks(images: int, pixels: int) -> Iterator[slice]:
     """Yields one run of images for each worker, or a single one when there is little work."""
     parts = 1 if images * pixels < _INLINE_PIXELS else min(workers(), images)
     edges = np.linspace(0, images, parts + 1).astype(int)
@@ -186,16 +186,16 @@ def evaluate_patches(
     """
     needed = parts_needed(measures)
 
-    def share(run: slice) -> dict[str, Float[np.ndarray, " image"]]:
-        ours, finite = finite_images(images[run])
-        sums = {name: patch_sums(ours, statistics[name], codes, parts) for name, parts in needed.items()}
+    def chunk(run: slice) -> dict[str, Float[np.ndarray, " image"]]:
+        pixels, finite = finite_images(images[run])
+        sums = {name: patch_sums(pixels, statistics[name], codes, parts) for name, parts in needed.items()}
         values = apply_formulae(measures, sums)
         return values if finite.all() else {key: np.where(finite, v, -np.inf) for key, v in values.items()}
 
-    runs = list(_shares(len(images), images[0].size))
+    runs = list(_chunks(len(images), images[0].size))
     if len(runs) == 1:
-        return share(runs[0])
-    results = list(_threads(len(runs)).map(share, runs))
+        return chunk(runs[0])
+    results = list(_threads(len(runs)).map(chunk, runs))
     return {key: np.concatenate([result[key] for result in results]) for key in measures}
 
 
