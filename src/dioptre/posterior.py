@@ -129,17 +129,22 @@ class Posterior:
         return self.beyond_far + self.beyond_near >= BEYOND
 
     @property
-    def reachable(self) -> Scores:
-        """The probability of each position, given that the lens can reach the focus.
-
-        A look near an end often does not tell whether the focus is on the ladder or as far beyond the end, and
-        things are almost always on it. Only from BEYOND on is what lies beyond believed: it then counts for
-        the end.
-        """
+    def held(self) -> Scores:
+        """The probability of each position, where what lies beyond an end counts for the end."""
         held = self.ladder
         held[:, 0] += self.beyond_far
         held[:, -1] += self.beyond_near
-        weights = np.where(self.is_beyond[:, None], held, self.ladder)
+        return held
+
+    @property
+    def reachable(self) -> Scores:
+        """The probability of each position, given that the lens can reach the focus.
+
+        A look near an end often does not tell whether the focus is on the ladder or as far beyond the end,
+        and things are almost always on it. So an answer is read off this, and what lies beyond lowers its
+        confidence. Only where the focus is clearly beyond does that count for the end.
+        """
+        weights = np.where(self.is_beyond[:, None], self.held, self.ladder)
         return weights / weights.sum(axis=1, keepdims=True)
 
     def scores(self) -> Scores:

@@ -10,7 +10,7 @@ from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.labels import code_to_metres, metres_to_code
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.pipeline.checking import Report, check
+from dioptre.pipeline.checking import StoreCheck, check
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 
@@ -52,7 +52,7 @@ def rows_of(truth: np.ndarray) -> list[dict[str, object]]:
 
 def write(
     path: Path, codes: np.ndarray, dioptres: np.ndarray, form: StoreFormat = FORMAT, **config: float | str
-) -> Report:
+) -> StoreCheck:
     """Writes a store and returns its check."""
     writer = StoreWriter(path / "store", form, config, len(codes))
     writer.write_shard(0, codes, rows_of(CAMERA.grid.nearest_index(dioptres)))

@@ -11,7 +11,7 @@ from tests.dataset.test_folders import FRAME as OWN_FRAME
 from tests.dataset.test_folders import write_capture as write_own
 
 from dioptre import open_patches, scores
-from dioptre.dataset.published import native_to_upsampled
+from dioptre.dataset.frames import native_to_upsampled
 from dioptre.optics import FocusGrid
 from dioptre.pipeline.importing import Import, import_captures
 from dioptre.stack import codes_to_pixels

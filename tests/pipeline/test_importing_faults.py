@@ -15,7 +15,7 @@ from tests.pipeline.test_importing import CAPTURES, assert_same, one_sentence, r
 from dioptre import open_patches
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.optics import FocusGrid
-from dioptre.pipeline.importing import Import, import_captures, rig
+from dioptre.pipeline.importing import Import, import_captures, published
 
 SLICES = range(4)
 FRAMES = 2 * len(SLICES)
@@ -24,7 +24,7 @@ FRAMES = 2 * len(SLICES)
 @pytest.fixture(scope="module", autouse=True)
 def short_ladder() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rig, "GRID", FocusGrid(FocusGrid.learnaf().dioptres[::15]))
+        patch.setattr(published, "GRID", FocusGrid(FocusGrid.learnaf().dioptres[::15]))
         patch.setattr(os, "fsync", lambda _: None)
         yield
 

@@ -10,7 +10,7 @@ from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.groundtruth.register import PHASE
 from dioptre.optics import CameraModel, FocusGrid, breathing
-from dioptre.pipeline.registering import Registered, Registration, _open_source, register
+from dioptre.pipeline.registering import Registered, Registration, _open_unregistered, register
 
 # A short lens with a strong breathing and a small frame.
 CAMERA = CameraModel(20.0, 2.0, 10.0, (240, 320), FocusGrid.uniform(2.0, 0.4, 6), name="short")
@@ -153,11 +153,11 @@ def test_two_processes_write_the_same_as_one(captures: Path, camera: str, tmp_pa
     assert one.manifest["sha256"] == two.manifest["sha256"]
 
 
-def test_a_source_is_opened_again_in_another_process(captures: Path, camera: str) -> None:
-    source = _open_source(captures, Registration(camera=camera))
-    again = pickle.loads(pickle.dumps(source))
-    assert again.store.format.size == source.store.format.size > SIZE
-    np.testing.assert_array_equal(again.store.stack([0]).pixels, source.store.stack([0]).pixels)
+def test_an_unregistered_store_is_opened_again_in_another_process(captures: Path, camera: str) -> None:
+    unregistered = _open_unregistered(captures, Registration(camera=camera))
+    again = pickle.loads(pickle.dumps(unregistered))
+    assert again.store.format.size == unregistered.store.format.size > SIZE
+    np.testing.assert_array_equal(again.store.stack([0]).pixels, unregistered.store.stack([0]).pixels)
 
 
 def test_a_stopped_run_goes_on(patches: Path, camera: str, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dioptre import open_patches
 from dioptre.cli import main
-from dioptre.dataset.images import read_photographs
+from dioptre.dataset.pictures import read_photographs
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.simulate import (
     SPLITS,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dioptre.cli.console import open_console, progress
 
 if TYPE_CHECKING:
-    from dioptre.pipeline.checking import Report
+    from dioptre.pipeline.checking import StoreCheck
 
 HEALTHY, FLAGGED = 0, 1
 WORST = 10  # captures that are listed
@@ -33,7 +33,7 @@ def run_check(path: Path, as_json: bool) -> int:
     return FLAGGED if report.flags else HEALTHY
 
 
-def _print(report: "Report") -> None:
+def _print(report: "StoreCheck") -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
@@ -50,7 +50,7 @@ def _print(report: "Report") -> None:
         console.print("nothing is wrong")
 
 
-def describe(report: "Report") -> list[tuple[str, str]]:
+def describe(report: "StoreCheck") -> list[tuple[str, str]]:
     """Returns the names and values of what a self-check saw, in words."""
     rows = [
         ("patches", f"{report.sampled} of {report.patches} looked at, in {len(report.captures)} captures"),
@@ -79,7 +79,7 @@ def histogram(counts: tuple[int, ...]) -> str:
     return "".join(BARS[-(-count * (len(BARS) - 1) // top)] for count in counts)
 
 
-def _print_worst(report: "Report") -> None:
+def _print_worst(report: "StoreCheck") -> None:
     """Prints the captures whose peaks are farthest from their labels, of those with several patches."""
     from rich.table import Table  # noqa: PLC0415
 

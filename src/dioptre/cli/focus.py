@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dioptre.dataset.images import Pictures
+    from dioptre.dataset.pictures import Pictures
     from dioptre.loop.result import FocusResult
 
 Unit = Literal["dioptres", "metres", "um"]
@@ -76,7 +76,7 @@ class Focus:
 
 def run_focus(config: Focus) -> int:
     """Focuses a stack and prints the answer."""
-    from dioptre.dataset.images import read_look, read_pictures  # noqa: PLC0415
+    from dioptre.dataset.pictures import read_look, read_pictures  # noqa: PLC0415
     from dioptre.loop.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
 
@@ -168,7 +168,7 @@ def parse_roi(text: str) -> tuple[int, int, int, int]:
 
 
 def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any]":
-    from dioptre.dataset.images import read_positions  # noqa: PLC0415
+    from dioptre.dataset.positions import read_positions  # noqa: PLC0415
     from dioptre.optics import FocusGrid, metres_to_dioptres  # noqa: PLC0415
 
     assert config.positions is not None

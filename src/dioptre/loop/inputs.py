@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
-from dioptre.dataset.images import read_pictures
+from dioptre.dataset.pictures import read_pictures
 from dioptre.errors import InputError
 from dioptre.loop.result import Roi
 from dioptre.methods.measure import MIN_SIZE

@@ -223,8 +223,8 @@ def judge_posterior(posterior: Posterior, exposure: Exposure) -> Verdict:
         exposure: How bright the region is.
     """
     answer = int(np.argmax(posterior.scores()[0]))
-    reachable, reach = posterior.reachable[0], reach_of(posterior.positions)
-    sure = float(reachable[max(0, answer - reach) : answer + reach + 1].sum())
+    ladder, reach = posterior.ladder[0], reach_of(posterior.positions)
+    sure = float(ladder[max(0, answer - reach) : answer + reach + 1].sum())
     sides = candidates(posterior)
     rivals = [one for one in sides if abs(one.index - answer) > reach and one.probability >= OTHER_SIDE]
     reasons = [Reason.NOT_FINITE] if not exposure.finite else []
@@ -254,9 +254,10 @@ def reach_of(positions: int) -> int:
 def candidates(posterior: Posterior) -> tuple[Candidate, ...]:
     """Returns the sides of focus in the posterior of one scene, the likeliest first.
 
-    Two peaks are two sides if they are not near each other and the valley between them is deep.
+    Two peaks are two sides if they are not near each other and the valley between them is deep. What lies
+    beyond an end belongs to the side at that end.
     """
-    chances = posterior.reachable[0]
+    chances = posterior.held[0]
     reach = reach_of(len(chances))
     peaks: list[int] = []
     for at in np.argsort(-chances, kind="stable"):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, UInt16
 
-from dioptre.dataset.images import read_photographs
+from dioptre.dataset.pictures import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import MissingExtraError
 from dioptre.optics import CameraModel, FocusGrid
@@ -99,7 +99,7 @@ def _camera(name: str) -> CameraModel:
 
 def _camera_entries(camera: CameraModel) -> dict[str, Any]:
     """Returns a camera as plain JSON, so that a store knows it whatever becomes of its file."""
-    return {**asdict(replace(camera, grid=FocusGrid.learnaf())), "grid": camera.grid.dioptres.tolist()}
+    return {**asdict(replace(camera, grid=FocusGrid.learnaf())), "grid": camera.grid.to_json()}
 
 
 def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> int:

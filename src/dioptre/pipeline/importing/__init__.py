@@ -1,7 +1,7 @@
 """A store of labelled patches from captures on disk: the published data set, or people's own.
 
 settings   how captures become patches, and what became of each
-rig        what trees and archives of the published set share
+published  what trees and archives of the published set share
 tree       the published set as folders
 archives   the published set as the archives it comes in, streamed
 own        people's own captures
@@ -15,15 +15,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from dioptre.dataset.archives import list_archives
+from dioptre.dataset.decoding import quiet_readers
 from dioptre.dataset.folders import list_folders
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.images import quiet_readers
-from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree, list_archives
+from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree
 from dioptre.dataset.rows import SPLITS
-from dioptre.errors import InputError
+from dioptre.errors import FileError
 from dioptre.pipeline.importing.archives import open_archives
 from dioptre.pipeline.importing.own import open_folders
-from dioptre.pipeline.importing.rig import SOURCE
+from dioptre.pipeline.importing.published import PUBLISHED
 from dioptre.pipeline.importing.settings import Import, Opened, Outcome, Progress, stop_or_go_on
 from dioptre.pipeline.importing.tree import open_tree
 
@@ -45,7 +46,7 @@ def import_captures(
         done: Called with how much is done and how much there is: captures, or bytes of archives.
 
     Raises:
-        InputError: If there is nothing to import, or nothing is left, or with on_error "stop" at the first
+        FileError: If there is nothing to import, or nothing is left, or with on_error "stop" at the first
             fault.
         OSError: If the store cannot be written.
     """
@@ -54,10 +55,10 @@ def import_captures(
         with closing(outcomes):
             collected = _collect(outcomes, settings)
     if not any(outcome.kept for outcome in collected):
-        raise InputError(f"nothing was imported from {source}: {_why_nothing(collected, settings)}")
+        raise FileError(f"nothing was imported from {source}: {_why_nothing(collected, settings)}")
     imported = {outcome.name for outcome in collected if not outcome.fault}
     earlier = [name for name in writer.complete_captures() if name not in imported]
-    summary = summarise(collected, earlier, settings, writer.format, writer.config["source"] == SOURCE)
+    summary = summarise(collected, earlier, settings, writer.format, writer.config["source"] == PUBLISHED)
     with _naming(out):
         writer.finish(summary)
     return summary
@@ -82,8 +83,8 @@ def _open(source: Path, out: Path, settings: Import, workers: int, done: Progres
     if list_archives(source):
         return open_archives(source, out, settings, workers, done)
     if not source.exists():
-        raise InputError(f"there is no file or folder {source}")
-    raise InputError(
+        raise FileError(f"there is no file or folder {source}")
+    raise FileError(
         f"{source} is neither the published data set (train1/raw_left_pd/..., or train1.tar.gz) "
         "nor a folder of captures with a capture.toml each"
     )

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.frames import Rotation, Sampling
 from dioptre.dataset.labels import FARTHEST_M, NEAREST_M, Labels, label_rows
-from dioptre.dataset.published import CAMERAS, Form, Rotation, Validation
-from dioptre.errors import InputError
+from dioptre.dataset.published import CAMERAS, Validation
+from dioptre.errors import FileError, InputError
 from dioptre.pipeline.processes import map_in_order
 
-FORMS: dict[str, tuple[Form, ...]] = {"raw": ("raw",), "up": ("up",), "auto": ("raw", "up")}
+SAMPLINGS: dict[str, tuple[Sampling, ...]] = {"raw": ("raw",), "up": ("up",), "auto": ("raw", "up")}
 
 Progress = Callable[[int, int], None]
-Source = TypeVar("Source")
+Capture = TypeVar("Capture")
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class Import:
         Validation.parse(self.validation)  # raises if it is wrong
 
     @property
-    def forms(self) -> tuple[Form, ...]:
-        """The forms of the published frames that are taken, the preferred one first."""
-        return FORMS[self.pd]
+    def samplings(self) -> tuple[Sampling, ...]:
+        """The samplings of the published frames that are taken, the preferred one first."""
+        return SAMPLINGS[self.pd]
 
 
 @dataclass(frozen=True)
@@ -91,18 +92,18 @@ Opened = tuple[CaptureWriter, Outcomes]
 def stop_or_go_on(fault: str, settings: Import) -> None:
     """Raises for a fault, if it shall stop the import."""
     if fault and settings.on_error == "stop":
-        raise InputError(f"{fault} (repair it and run this again, or leave it out with --on-error skip)")
+        raise FileError(f"{fault} (repair it and run this again, or leave it out with --on-error skip)")
 
 
 def each_capture(
-    task: Callable[[Source], Outcome], sources: Sequence[Source], workers: int, done: Progress
+    task: Callable[[Capture], Outcome], captures: Sequence[Capture], workers: int, done: Progress
 ) -> Outcomes:
     """Yields the outcome of every capture, in order; several processes work on them if there are workers."""
-    done(0, len(sources))
-    with closing(map_in_order(task, sources, workers)) as outcomes:
+    done(0, len(captures))
+    with closing(map_in_order(task, captures, workers)) as outcomes:
         for at, outcome in enumerate(outcomes, 1):
             yield outcome
-            done(at, len(sources))
+            done(at, len(captures))
 
 
 def chain(first: Iterable[Outcome], then: Outcomes) -> Outcomes:
