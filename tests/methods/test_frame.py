@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from dioptre.methods import scores
 from dioptre.methods.contrast import MEASURES as CONTRAST
-from dioptre.methods.frame import PatchLattice, frame_scores
+from dioptre.methods.frame import PatchLattice, frame_scores, patch_means
 from dioptre.methods.measure import offsets
 from dioptre.methods.stereo import MEASURES as STEREO
 from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels
@@ -142,6 +142,41 @@ def test_each_alone_equals_all_together(key: str) -> None:
     frames = coded_frames(1, 2, 48, 40)
     together = coded_scores(frames, KEYS, 24, 8)[key]
     np.testing.assert_array_equal(coded_scores(frames, [key], 24, 8)[key], together)
+
+
+# A blur that goes on into the frame
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 4])
+def test_a_blur_that_does_not_reflect_sees_the_frame(sigma: int) -> None:
+    pixels = codes_to_pixels(coded_frames(1, 1, 72, 90), BLACK, WHITE)
+    key, lattice = f"local-norm-dist-sq-{sigma}", PatchLattice(72, 90, 24, 24)
+    found = frame_scores(pixels, [key], size=24, stride=24, reflecting=False)[key][..., 0]
+    image = pixels[0, 0].astype(np.float64)
+    blurred = ndimage.gaussian_filter(image, sigma, mode="reflect", truncate=4.0)
+    response = (image - blurred) ** 2 / (blurred**2 + (2 * VIEW_CODES) ** -2)
+    for i, y in enumerate(lattice.row_starts):
+        for j, x in enumerate(lattice.col_starts):
+            expected = response[y : y + 24, x : x + 24].mean()
+            assert found[i, j] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("key", ["total-variation-l1", "wavelet-sum-2", "census-transform"])
+def test_what_has_no_blur_does_not_care(key: str) -> None:
+    pixels = codes_to_pixels(coded_frames(1, 2, 48, 40), BLACK, WHITE)
+    reflecting = frame_scores(pixels, [key], size=24, stride=8)[key]
+    np.testing.assert_array_equal(
+        frame_scores(pixels, [key], size=24, stride=8, reflecting=False)[key], reflecting
+    )
+
+
+def test_means_are_those_of_the_patches() -> None:
+    image, lattice = coded_frames(1, 1, 75, 90)[0, 0].astype(np.float32), PatchLattice(75, 90, 33, 13)
+    expected = [
+        [image[y : y + 33, x : x + 33].mean(dtype=np.float64) for x in lattice.col_starts]
+        for y in lattice.row_starts
+    ]
+    np.testing.assert_allclose(patch_means(image, lattice), expected)
 
 
 # Pixels
