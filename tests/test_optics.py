@@ -4,6 +4,7 @@ A number with its decimals stands as it is known, and the code must round to it.
 said the aperture is the nominal one: a thin lens of 4.44 mm at f/1.8, seen in pixels of 2.8 micrometres.
 """
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dioptre.errors import FileError, InputError
 from dioptre.optics import (
     CameraModel,
     FocusGrid,
@@ -431,11 +433,42 @@ def test_an_unknown_ladder_only_counts() -> None:
     assert grid == FocusGrid.unknown(7)
     assert grid != FocusGrid.unknown(8)
     assert repr(grid) == "FocusGrid.unknown(7)"
-    assert math.isnan(grid.index_to_dioptres(3))
-    with pytest.raises(ValueError, match="dioptres are not known"):
-        grid.nearest_index(1.0)
-    with pytest.raises(ValueError, match="dioptres are not known"):
-        grid.dioptres_to_index(1.0)
+    for convert in (
+        grid.nearest_index,
+        grid.index_to_dioptres,
+        grid.dioptres_to_index,
+        grid.index_to_metres,
+        grid.metres_to_index,
+    ):
+        with pytest.raises(InputError, match="dioptres are not known"):
+            convert(1.0)
+
+
+@pytest.mark.parametrize("grid", [LEARNAF, FocusGrid.uniform(math.inf, 0.2, 5), FocusGrid.unknown(3)])
+def test_a_ladder_survives_json(grid: FocusGrid) -> None:
+    assert FocusGrid.from_json(json.loads(json.dumps(grid.to_json(), allow_nan=False))) == grid
+
+
+def test_unknown_dioptres_are_null_in_json() -> None:
+    assert FocusGrid.unknown(2).to_json() == [None, None]
+    assert FocusGrid(np.array([0.0, 0.5])).to_json() == [0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"dioptres": [1.0]}, r"list of dioptres, or of nulls, not \{'dioptres'"),
+        ([1.0, "2.0"], "or of nulls, not .*'2.0'"),
+        ([1.0, True], "or of nulls, not"),
+        ([1.0, 10**400], "too large"),
+        ([1.0, None], "finite"),
+        ([2.0, 1.0], "index 0 has 2 and index 1 has 1"),
+        ([], "not an array of shape"),
+    ],
+)
+def test_json_that_is_no_ladder_is_refused(entries: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        FocusGrid.from_json(entries)
 
 
 def test_a_ladder_is_a_value() -> None:
@@ -533,6 +566,7 @@ def test_a_camera_written_by_hand(tmp_path: Path) -> None:
         ("n = 5", "n = 1", "n >= 2"),
         ("f_number = 2.8", "f_number = -2.8", "f_number is a positive number, not -2.8"),
         ("f_number = 2.8", "f_number = 'wide'", "does not describe a camera.*'wide'"),
+        ("frame = [1024, 1280]", "frame = [1024, inf]", "does not describe a camera"),
         ("f_number = 2.8", "f_number = ", "is not a TOML file.*line 3"),
     ],
 )
@@ -540,5 +574,5 @@ def test_bad_files_are_named(old: str, new: str, message: str, tmp_path: Path) -
     path = tmp_path / "bad.toml"
     assert old in WRITTEN
     path.write_text(WRITTEN.replace(old, new), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"bad\.toml .*" + message):
+    with pytest.raises(FileError, match=r"bad\.toml .*" + message):
         CameraModel.from_toml(path)

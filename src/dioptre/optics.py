@@ -14,6 +14,7 @@ Conversions come in inverse pairs `a_to_b` and `b_to_a`. This module knows nothi
 
 import json
 import math
+import reprlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from dioptre.errors import InputError
+from dioptre.errors import FileError, InputError
 
 Reals = Float[np.ndarray, "..."] | np.floating | float
 Counts = Int[np.ndarray, "..."] | np.integer | int
@@ -98,6 +99,24 @@ class FocusGrid:
         """Returns n positions in order whose dioptres nobody has told."""
         return cls(np.full(n, np.nan))
 
+    @classmethod
+    def from_json(cls, entries: object) -> "FocusGrid":
+        """Returns the ladder that `to_json` wrote.
+
+        Raises:
+            InputError: If this is not a list of rising numbers, or of nulls.
+        """
+        if not isinstance(entries, list) or not all(_is_number_or_null(value) for value in entries):
+            raise InputError(f"a focus grid is a list of dioptres, or of nulls, not {reprlib.repr(entries)}")
+        try:
+            return cls(np.array([math.nan if value is None else float(value) for value in entries]))
+        except OverflowError as error:
+            raise InputError(f"a focus grid's dioptres are finite: {error}") from None
+
+    def to_json(self) -> list[float | None]:
+        """Returns the dioptres as plain JSON, of an unknown ladder nulls."""
+        return self.dioptres.tolist() if self.known else [None] * len(self)
+
     @property
     def known(self) -> bool:
         """True if the ladder's dioptres are known."""
@@ -121,6 +140,7 @@ class FocusGrid:
 
     def index_to_dioptres(self, index: Reals | Counts) -> Reals:
         """Returns the dioptres at a whole or fractional index, linear between positions, held at the ends."""
+        self._need_known()
         return np.interp(index, np.arange(len(self)), self.dioptres)
 
     def dioptres_to_index(self, dioptres: Reals) -> Reals:
@@ -149,6 +169,10 @@ class FocusGrid:
     def _need_known(self) -> None:
         if not self.known:
             raise InputError("this focus grid's dioptres are not known, only the order of its positions")
+
+
+def _is_number_or_null(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 @dataclass(frozen=True)
@@ -217,16 +241,21 @@ class CameraModel:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> "CameraModel":
-        """Returns the camera that a TOML file describes (docs/data.md shows one)."""
+        """Returns the camera that a TOML file describes (docs/data.md shows one).
+
+        Raises:
+            FileError: If it is not a TOML file, or does not describe a camera.
+            OSError: If it cannot be read.
+        """
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path} is not a TOML file: {error}") from None
+            raise FileError(f"{path} is not a TOML file: {error}") from None
         try:
             return cls._from_table(table)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
             what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(f"{path} does not describe a camera: {what}") from None
+            raise FileError(f"{path} does not describe a camera: {what}") from None
 
     @classmethod
     def _from_table(cls, table: Mapping[str, Any]) -> "CameraModel":

@@ -22,7 +22,7 @@ from dioptre.errors import InputError, NetworkError
 Scores = Float[np.ndarray, "batch n"]
 FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
 SUM_TOLERANCE = 1e-6
-BEYOND = 0.9  # how much of a posterior beyond an end of the ladder means that the focus is there
+BEYOND = 0.9  # how much of a posterior beyond the ends of the ladder means that the focus is there
 
 
 class Decision(StrEnum):
@@ -50,7 +50,8 @@ class Posterior:
         with np.errstate(over="ignore"):
             sums = np.exp(self.logs).sum(axis=1)
         if not np.abs(sums - 1).max(initial=0.0) <= SUM_TOLERANCE:  # also for NaN
-            raise NetworkError(f"probabilities of a posterior sum to 1, not to {sums.max():g}")
+            worst = sums[np.argmax(np.abs(sums - 1))]
+            raise NetworkError(f"probabilities of a posterior sum to 1, not to {worst:g}")
 
     @classmethod
     def of_logits(
@@ -101,14 +102,6 @@ class Posterior:
         """The probability that the focus lies beyond the near end."""
         return np.exp(self.logs[:, NEAR_END])
 
-    @property
-    def held(self) -> Scores:
-        """The probability of each position as the lens can reach it: what lies beyond counts for the end."""
-        held = self.ladder
-        held[:, 0] += self.beyond_far
-        held[:, -1] += self.beyond_near
-        return held
-
     def weigh(self, prior: "DepthPrior") -> "Posterior":
         """Returns the posterior under a prior, where this one was found under an even one (Bayes's rule).
 
@@ -124,42 +117,52 @@ class Posterior:
         return Posterior.of_logits(logits, self.positions, self.decision)
 
     def expected_error(self) -> Scores:
-        """Returns for each position how many indices off it is to be expected.
+        """Returns for each position how many indices off it is to be expected, were it the answer.
 
-        It is least at the median. What lies beyond an end is at least one index away from it.
+        It is least at the median of what is reachable.
         """
-        places = np.arange(-1, self.positions + 1)
-        return np.exp(self.logs) @ np.abs(places[:, None] - places[1:-1])
+        return self.reachable @ _distances(self.positions)
+
+    @property
+    def is_beyond(self) -> Bool[np.ndarray, " batch"]:
+        """Which scenes have their focus beyond an end of the ladder, whichever of the two."""
+        return self.beyond_far + self.beyond_near >= BEYOND
+
+    @property
+    def held(self) -> Scores:
+        """The probability of each position, where what lies beyond an end counts for the end."""
+        held = self.ladder
+        held[:, 0] += self.beyond_far
+        held[:, -1] += self.beyond_near
+        return held
 
     @property
     def reachable(self) -> Scores:
         """The probability of each position, given that the lens can reach the focus.
 
-        One green look near an end does not tell whether the focus is on the ladder or as far beyond the end;
-        things are almost always on it. Only from BEYOND on is what lies beyond believed: it then counts for
-        the end.
+        A look near an end often does not tell whether the focus is on the ladder or as far beyond the end,
+        and things are almost always on it. So an answer is read off this, and what lies beyond lowers its
+        confidence. Only where the focus is clearly beyond does that count for the end.
         """
-        weights = np.where(self._is_beyond()[:, None], self.held, self.ladder)
+        weights = np.where(self.is_beyond[:, None], self.held, self.ladder)
         return weights / weights.sum(axis=1, keepdims=True)
-
-    def _is_beyond(self) -> Bool[np.ndarray, " batch"]:
-        """Returns which scenes have their focus beyond an end, or nowhere on the ladder."""
-        beyond = np.maximum(self.beyond_far, self.beyond_near) >= BEYOND
-        return beyond | (self.ladder.sum(axis=1) <= 0)
 
     def scores(self) -> Scores:
         """Returns (batch, n): higher is the better answer. The only place that reads mode or median."""
         if self.decision is Decision.MEDIAN:
-            places = np.arange(self.positions)
-            return -self.reachable @ np.abs(places[:, None] - places)
-        held = self.logs[:, 1:-1].copy()
-        held[:, 0] = np.logaddexp(held[:, 0], self.logs[:, FAR_END])
-        held[:, -1] = np.logaddexp(held[:, -1], self.logs[:, NEAR_END])
-        return np.where(self._is_beyond()[:, None], held, self.logs[:, 1:-1])
+            return -self.expected_error()
+        with np.errstate(divide="ignore"):
+            return np.log(self.reachable)
 
     def scene(self, at: int) -> "Posterior":
         """Returns the posterior of one scene of the batch."""
         return replace(self, logs=self.logs[at : at + 1])
+
+
+def _distances(positions: int) -> Float[np.ndarray, "n n"]:
+    """Returns how many indices each position is from each."""
+    places = np.arange(positions)
+    return np.abs(places[:, None] - places).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -180,9 +183,7 @@ class DepthPrior:
             raise InputError(f"a prior is even, far or a table of weights, not {self.name!r}")
         if bool(self.table) != (self.name == "table"):
             raise InputError("a prior that is a table has weights, and no other has")
-        if self.table and not (
-            all(math.isfinite(weight) and weight >= 0 for weight in self.table) and sum(self.table) > 0
-        ):
+        if self.table and not (all(weight >= 0 for weight in self.table) and 0 < sum(self.table) < math.inf):
             raise InputError("the weights of a prior are finite, 0 or more, and not all 0")
 
     @classmethod
@@ -205,10 +206,8 @@ class DepthPrior:
         """Returns the prior that a word, a list of weights 3,2,1 or a file of them stands for."""
         if text in ("even", "far"):
             return cls(text)
-        path = Path(text)
-        words = path.read_text(encoding="utf-8").split() if path.is_file() else text.split(",")
         try:
-            return cls.of_table(tuple(float(word) for word in words))
+            return cls.of_table(tuple(float(word) for word in _content(text).replace(",", " ").split()))
         except ValueError as error:
             why = f": {error}" if isinstance(error, InputError) else ""
             raise InputError(
@@ -243,3 +242,12 @@ class DepthPrior:
             upto = np.concatenate([[0.0], np.cumsum(self.weights(len(self.table)))])
             return float(np.interp(along, upto, np.linspace(0, 1, len(upto))))
         return along
+
+
+def _content(text: str) -> str:
+    """Returns what a file holds, or the text itself if there is no file of that name."""
+    try:
+        is_file = Path(text).is_file()
+    except OSError:  # a list too long for a name
+        is_file = False
+    return Path(text).read_text(encoding="utf-8") if is_file else text

@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 import OpenEXR
 
+from dioptre.dataset.frames import native_to_upsampled, unrotate_frame
 from dioptre.dataset.labels import metres_to_code
-from dioptre.dataset.published import native_to_upsampled, unrotate_frame
 from dioptre.optics import CameraModel, depth_to_blur
 from dioptre.simulate.render import defocus
 from dioptre.simulate.sensor import Noise, read_native

@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 
 from dioptre.dataset import captures as module
 from dioptre.dataset import kernels
-from dioptre.dataset.captures import CaptureWriter, pack_frame, packed_words, unpack_frame
+from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.packing import packed_words
 from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
+from dioptre.errors import FileError, InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES, codes_to_pixels
 
@@ -142,75 +144,13 @@ def writer(tmp_path) -> CaptureWriter:
     return writer
 
 
-# Packed frames
-
-
-@settings(deadline=None, max_examples=50)  # the first compiles
-@given(
-    bits=st.integers(1, 16),
-    rows=st.integers(1, 40),
-    cols=st.integers(1, 300),
-    seed=st.integers(0, 2**32 - 1),
-    data=st.data(),
-)
-def test_a_frame_comes_back_whatever_its_depth_and_size(bits, rows, cols, seed, data):
-    shift = data.draw(st.integers(0, 16 - bits))
-    codes = np.random.default_rng(seed).integers(0, 1 << bits, (rows, cols)).astype(np.uint16) << shift
-    words, *packing = pack_frame(codes)
-    assert packing[0] <= bits
-    assert len(words) == packed_words(codes.shape, packing[0]) == cols * -(-rows * packing[0] // 16)
-    assert np.array_equal(unpack_frame(words, *packing, codes.shape), codes)
-
-
-@pytest.mark.parametrize("bits", range(1, 17))
-def test_every_depth_takes_its_bits_and_no_more(bits):
-    largest = (1 << bits) - 1
-    for shift in range(17 - bits):
-        codes = np.full((16, 5), largest << shift, np.uint16)
-        codes[3, 2] = 0
-        words, *packing = pack_frame(codes)
-        assert packing == [bits, shift]
-        assert words.nbytes == codes.nbytes * bits // 16
-        assert np.array_equal(unpack_frame(words, *packing, codes.shape), codes)
-
-
-def test_a_black_frame_comes_back():
-    codes = np.zeros((5, 7), np.uint16)
-    words, *packing = pack_frame(codes)
-    assert packing == [1, 0]
-    assert np.array_equal(unpack_frame(words, *packing, codes.shape), codes)
-
-
-def test_columns_are_streams_of_bits_side_by_side():
-    codes = np.array([[1, 5], [2, 6], [3, 7]], np.uint16)  # three bits each, from the lowest
-    words, bits, shift = pack_frame(codes)
-    assert (bits, shift) == (3, 0)
-    assert words.tolist() == [0b011_010_001, 0b111_110_101]
-
-
-@settings(deadline=None, max_examples=50)  # the first compiles
-@given(
-    top=st.integers(-3, 20),
-    left=st.integers(0, 280),
-    height=st.integers(1, 22),
-    width=st.integers(1, 280),
-    bits=st.integers(1, 16),
-)
-def test_a_window_repeats_the_rows_at_the_edge(top, left, height, width, bits):
-    width = min(width, 290 - left)
-    codes = np.random.default_rng(bits).integers(1 << bits - 1, 1 << bits, (17, 290)).astype(np.uint16)
-    codes[0, 0] = 1  # no shift
-    words, bits, shift = pack_frame(codes)
-    window = np.empty((height, width), np.uint16)
-    kernels.unpack(words, bits, shift, codes.shape, top, left, window)
-    rows = np.clip(np.arange(top, top + height), 0, 16)
-    assert np.array_equal(window, codes[rows, left : left + width])
+# Reading
 
 
 @settings(deadline=None, max_examples=50)  # the first compiles
 @given(row=st.integers(0, 11), col=st.integers(0, 285), index=st.integers(0, SLICES - 1))
 def test_a_patch_is_read_from_the_runs_that_it_asks_for(shared, row, col, index):
-    capture = shared._source._capture(NAMES[0])
+    capture = shared._reader._capture(NAMES[0])
     wanted, pixels = np.array([index]), np.empty((1, 2, SIZE, SIZE), np.float32)
     runs = capture.runs(wanted, 2 * row, col)
     known = ~capture.words
@@ -223,9 +163,6 @@ def test_a_patch_is_read_from_the_runs_that_it_asks_for(shared, row, col, index)
     words_down = -(-10 * (SIZE // 2 + 2) // 16) + 1  # ten bits; a run may begin and end within words
     assert len(runs) <= 2 * 2
     assert (runs[:, 1] <= 2 * kernels.STRIP * words_down).all()
-
-
-# Reading
 
 
 @pytest.mark.parametrize("form", [FORMAT, replace(FORMAT, views=1), PLAIN, replace(PLAIN, black=63.7)])
@@ -244,6 +181,47 @@ def test_a_window_is_a_part_of_each_patch(shared):
     for at, (row, col) in enumerate(corners):
         wanted = whole.pixels[at, ..., row : row + half, col : col + half]
         np.testing.assert_array_equal(parts.pixels[at], wanted)
+
+
+@pytest.mark.parametrize("size", [SIZE - 4, SIZE + 2])
+def test_other_windows_are_cut_out_of_the_same_captures(shared, size):
+    assert shared.frame == FRAME
+    rows = np.minimum(shared.column("row"), FRAME[0] - size) // 2 * 2
+    cols = np.minimum(shared.column("col"), FRAME[1] - size)
+    view = shared.with_windows(np.stack([rows, cols], axis=1), size)
+    assert view.format == replace(FORMAT, size=size)
+    for at in (0, 12, 23):
+        whole = upsample(frame_of(NAMES[at // len(CORNERS)], 2, 1))
+        cut = whole[rows[at] : rows[at] + size, cols[at] : cols[at] + size]
+        found = view.stack([at], [2])
+        assert np.array_equal(found.pixels[0, 0, 1], codes_to_pixels(cut, 1024.0, 16368.0))
+        centre = 2 * (cols[at] + size / 2) / FRAME[1] - 1, 2 * (rows[at] + size / 2) / FRAME[0] - 1
+        assert found.where[0] == pytest.approx(centre)
+    assert view.table.column_names == shared.table.column_names
+    assert view.column("truth").tolist() == shared.column("truth").tolist()
+    again = pickle.loads(pickle.dumps(view.select([3])))
+    assert np.array_equal(again.stack([0]).pixels, view.stack([3]).pixels)
+    view.verify()
+
+
+@pytest.mark.parametrize(
+    ("corner", "size", "told"),
+    [
+        ((24, 0), SIZE, "row in 0..22, divisible by 2, .* not row 24 and col 0"),
+        ((1, 0), SIZE, "not row 1 and col 0"),
+        ((0, -1), SIZE, "not row 0 and col -1"),
+        ((0, 0), 40, "at least as large as a patch, 40 x 40"),
+        ((0, 0), 7, "divisible by 2, not 7"),
+    ],
+)
+def test_windows_that_do_not_lie_in_the_frame_are_refused(shared, corner, size, told):
+    with pytest.raises(InputError, match=told):
+        shared.with_windows(np.tile(corner, (len(shared), 1)), size)
+
+
+def test_there_is_a_window_for_each_patch(shared):
+    with pytest.raises(InputError, match="windows are 24 rows and columns"):
+        shared.with_windows(np.zeros((3, 2), int), SIZE)
 
 
 def test_a_black_that_is_no_whole_code_is_exact_too(tmp_path):
@@ -295,12 +273,12 @@ def test_few_open_files_are_enough(shared, monkeypatch):
     monkeypatch.setattr(module, "OPEN_CAPTURES", 1)
     again = open_patches(shared.path)
     assert np.array_equal(again.stack(range(24)[::5]).pixels, shared.stack(range(24)[::5]).pixels)
-    assert again._source._capture.cache_info().currsize == 1
+    assert again._reader._capture.cache_info().currsize == 1
 
 
 def test_files_close_with_the_store(shared):
     again = open_patches(shared.path)
-    capture = weakref.ref(again._source._capture(NAMES[0]))
+    capture = weakref.ref(again._reader._capture(NAMES[0]))
     del again
     assert capture() is None
 
@@ -644,6 +622,14 @@ def test_other_peoples_folders_are_left_alone(tmp_path):
     assert bytes_of(tmp_path) == {"thesis.tex": b"years of work"}
 
 
+def test_an_index_without_its_hash_is_named(writer):
+    write_capture(writer, NAMES[0])
+    file = writer.path / "captures" / f"{NAMES[0]}.json"
+    file.write_text(json.dumps({"frames": json.loads(file.read_text())["frames"]}))
+    with pytest.raises(FileError, match=r"apt1_0-center\.json does not tell the SHA-256"):
+        writer.finish()
+
+
 # The manifest
 
 
@@ -699,7 +685,8 @@ def test_an_unfinished_store_says_so(writer):
     [
         ({"frame": None}, "does not describe a patch store: TypeError"),
         ({"frame": [38]}, "does not describe a patch store: IndexError"),
-        ({"frame": [12, 301]}, "does not describe a patch store: ValueError"),
+        ({"frame": [12, 301]}, "does not describe a patch store: a frame is at least as large as a patch"),
+        ({"frame": [float("inf"), 301]}, "does not describe a patch store: OverflowError"),
         ({"captures": 3}, "does not describe a patch store: TypeError"),
         ({"kind": "patches"}, "does not describe a patch store: KeyError('shard_size')"),
         ({"layout": 99}, "has layout 99"),

@@ -81,6 +81,8 @@ def test_wrong_entries_are_named(tmp_path: Path) -> None:
             ({"depth": "d.npy", "depth_unit": "cm"}, "'cm'"),
             ({"labels": "l.csv", "camera": "nowhere.toml"}, "nowhere.toml"),
             ({"labels": "l.csv", "dioptres": [2.0, 1.0]}, "dioptres rise"),
+            ({"labels": "l.csv", "dioptres": [1.0, 10**400]}, "too large"),
+            ({"labels": "l.csv", "white": 10**400}, "too large"),
         ]
     ):
         assert expected in refused(write_capture(tmp_path, f"c{at}", **entries))
@@ -158,7 +160,7 @@ def test_pictures_that_do_not_fit_are_named(tmp_path: Path) -> None:
 def test_a_table_of_indices(tmp_path: Path) -> None:
     capture = write_labels(write_capture(tmp_path, labels="labels.csv"), "row,col,index\n0,0,2\n\n2,42,0\n")
     labels = own_labels(capture, FRAME, 128, 40)
-    assert labels.places.tolist() == [[0, 0], [2, 42]]
+    assert labels.corners.tolist() == [[0, 0], [2, 42]]
     assert labels.truth.tolist() == [2, 0]
     np.testing.assert_allclose(labels.depth, GRID.dioptres[[2, 0]])
     assert len(labels.trusted(0.99)) == 2

@@ -10,8 +10,8 @@ from dioptre.dataset.labels import (
     label_rows,
     map_factor,
     metres_to_code,
+    patch_corners,
     patch_medians,
-    patch_places,
     patch_where,
 )
 from dioptre.optics import FocusGrid
@@ -48,14 +48,14 @@ def test_codes_need_two_distances(ends: tuple[float, float]) -> None:
         code_to_metres(1.0, *ends)
 
 
-# Places
+# Corners
 
 
 def test_the_published_grid_has_1680_patches_of_which_660_lie_in_the_crop() -> None:
-    places = patch_places(PUBLISHED)
-    assert len(places) == 48 * 35
-    assert places.max(axis=0).tolist() == [34 * 40, 47 * 40]
-    assert in_crop(places, PUBLISHED).sum() == 660
+    corners = patch_corners(PUBLISHED)
+    assert len(corners) == 48 * 35
+    assert corners.max(axis=0).tolist() == [34 * 40, 47 * 40]
+    assert in_crop(corners, PUBLISHED).sum() == 660
 
 
 def test_a_patch_at_the_edge_of_the_crop_is_inside() -> None:
@@ -70,17 +70,17 @@ def test_where_is_the_centre_over_the_half_frame() -> None:
 
 def test_a_frame_smaller_than_a_patch_is_refused() -> None:
     with pytest.raises(ValueError, match="100 x 400"):
-        patch_places((100, 400))
+        patch_corners((100, 400))
 
 
 # Medians
 
 
 def slow_medians(
-    values: np.ndarray, valid: np.ndarray, places: np.ndarray, factor: int, size: int
+    values: np.ndarray, valid: np.ndarray, corners: np.ndarray, factor: int, size: int
 ) -> list[float]:
     found = []
-    for row, col in places // factor:
+    for row, col in corners // factor:
         window = np.s_[row : row + size // factor, col : col + size // factor]
         inside = values[window][valid[window]]
         found.append(np.median(inside) if inside.size else np.nan)
@@ -93,18 +93,18 @@ def test_medians_are_those_of_a_slow_loop(factor: int) -> None:
     shape = SMALL[0] // factor, SMALL[1] // factor
     values, valid = rng.random(shape), rng.random(shape) < 0.3
     valid[: shape[0] // 2] &= rng.random(shape[1]) < 0.5
-    places = patch_places(SMALL, 64, 24)
-    found = patch_medians(values, valid, places, SMALL, 64)
-    np.testing.assert_array_equal(found, slow_medians(values, valid, places, factor, 64))
+    corners = patch_corners(SMALL, 64, 24)
+    found = patch_medians(values, valid, corners, SMALL, 64)
+    np.testing.assert_array_equal(found, slow_medians(values, valid, corners, factor, 64))
 
 
 def test_medians_of_many_patches_do_not_depend_on_how_they_are_cut() -> None:
     values = np.random.default_rng(0).random((126, 168))
     valid = np.ones(values.shape, bool)
-    places = patch_places((504, 672), 128, 40)
-    assert len(places) > 128
-    some = patch_medians(values, valid, places[100:], (504, 672))
-    np.testing.assert_array_equal(patch_medians(values, valid, places, (504, 672))[100:], some)
+    corners = patch_corners((504, 672), 128, 40)
+    assert len(corners) > 128
+    some = patch_medians(values, valid, corners[100:], (504, 672))
+    np.testing.assert_array_equal(patch_medians(values, valid, corners, (504, 672))[100:], some)
 
 
 def test_a_patch_without_a_valid_pixel_is_nan() -> None:
@@ -132,7 +132,7 @@ def test_the_label_is_the_nearest_index_of_the_median_of_what_is_known() -> None
     np.testing.assert_allclose(labels.depth, GRID.dioptres[20])
     assert labels.confidence.tolist() == [0.0] * 4 + [1.0] * 4
     assert len(labels.trusted(0.99)) == 4
-    assert (labels.trusted(0.99).places[:, 0] == 40).all()
+    assert (labels.trusted(0.99).corners[:, 0] == 40).all()
 
 
 def test_a_patch_of_which_nothing_is_known_is_never_trusted() -> None:

@@ -1,3 +1,4 @@
+import io
 from pathlib import Path
 
 import cv2
@@ -73,3 +74,29 @@ def test_what_is_not_a_map_is_named(tmp_path: Path) -> None:
     for name, said in expected.items():
         with pytest.raises(MapFileError, match=f"{name}.*{said}"):
             read_map(tmp_path / name)
+
+
+@pytest.mark.parametrize("rows", [2**40, 2**62, 2**70])
+def test_a_map_that_claims_more_than_any_memory_is_named(tmp_path: Path, rows: int) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (rows, 2**10)}
+    )
+    (tmp_path / "wild.npy").write_bytes(header.getvalue())
+    with pytest.raises(MapFileError, match=r"wild\.npy is not a readable array"):
+        read_map(tmp_path / "wild.npy")
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04 no zip", b"\x93NUMPY\x01\x00\x10\x00{'descr': (((((((", b""])
+def test_a_damaged_array_is_named(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "bad.npy").write_bytes(data)
+    with pytest.raises(MapFileError, match=r"bad\.npy is not a readable array"):
+        read_map(tmp_path / "bad.npy")
+
+
+def test_an_exr_whose_header_is_damaged_is_named(tmp_path: Path) -> None:
+    write_exr(tmp_path / "a.exr", VALUES)
+    data = (tmp_path / "a.exr").read_bytes()
+    for entry in (b"dataWindow", b"channels", b"compression"):
+        with pytest.raises(MapFileError, match=r"b\.exr"):
+            decode_exr(data.replace(entry, entry[::-1]), "b.exr")

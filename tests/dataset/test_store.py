@@ -10,11 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from dioptre import __version__
-from dioptre.dataset import store as store_module
-from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
+from dioptre.dataset import patches as patches_module
+from dioptre.dataset.store import LARGEST_CODE, PatchStore, StoreFormat, StoreWriter, open_patches
+from dioptre.errors import FileError
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES, codes_to_pixels
 
@@ -159,7 +161,7 @@ def test_a_window_begins_with_a_native_row(store):
 
 def test_only_the_wanted_slices_are_prefetched(store, monkeypatch):
     asked = []
-    monkeypatch.setattr(store_module._Shard, "prefetch", lambda _, *slices: asked.append(slices))
+    monkeypatch.setattr(patches_module._Shard, "prefetch", lambda _, *slices: asked.append(slices))
     store.stack([1, 5], np.array([[2], [4]]))
     assert asked == [(SLICES + 2, 1), (2 * SLICES + 4, 1)]
     asked.clear()
@@ -169,16 +171,16 @@ def test_only_the_wanted_slices_are_prefetched(store, monkeypatch):
 
 def test_few_open_files_are_enough(store, monkeypatch):
     expected = store.stack(range(TOTAL)).pixels
-    monkeypatch.setattr(store_module, "OPEN_SHARDS", 1)
+    monkeypatch.setattr(patches_module, "OPEN_SHARDS", 1)
     again = open_patches(store.path)
     assert np.array_equal(again.stack(range(TOTAL)).pixels, expected)
-    assert again._source._shard.cache_info().currsize == 1
+    assert again._reader._shard.cache_info().currsize == 1
 
 
 def test_files_close_with_the_store(store):
-    shard = weakref.ref(store._source._shard(0))
+    shard = weakref.ref(store._reader._shard(0))
     again = open_patches(store.path)
-    other = weakref.ref(again._source._shard(0))
+    other = weakref.ref(again._reader._shard(0))
     del again
     assert other() is None
     assert shard() is not None
@@ -215,6 +217,51 @@ def test_a_pickled_store_is_opened_again(store, tmp_path, monkeypatch):
 def test_what_the_store_does_not_have_is_named(store, rows, indices, told):
     with pytest.raises(ValueError, match=told):
         store.stack(rows, indices)
+
+
+# Views
+
+
+def test_a_selection_is_some_of_the_patches(store):
+    chosen = store.select([6, 0, 3])
+    assert len(chosen) == 3
+    assert chosen.table.to_pylist() == [row_of(patch) for patch in (6, 0, 3)]
+    stack, expected = chosen.stack([0, 2], [1]), store.stack([6, 3], [1])
+    assert np.array_equal(stack.pixels, expected.pixels)
+    assert np.array_equal(stack.where, expected.where)
+    again = chosen.select(np.array([2, 1]))
+    assert np.array_equal(again.stack([0, 1]).pixels, store.stack([3, 0]).pixels)
+    assert "patches 0..2, not 3" in refusal(chosen.stack, [3])
+    assert "patches 0..6, not 7" in refusal(store.select, [7])
+
+
+def test_codes_are_what_was_written_whatever_black_and_white_are(tmp_path):
+    form = replace(PLAIN, black=63.7, white=9000.0)
+    store = write(tmp_path, form)
+    found = store.as_codes().stack(range(TOTAL)).pixels * np.float32(LARGEST_CODE)
+    assert np.array_equal(np.rint(found), codes_of(range(TOTAL), form))
+    assert store.format == form
+
+
+def test_a_view_goes_to_another_process(store):
+    view = store.as_codes().select([5, 2])
+    again = pickle.loads(pickle.dumps(view))
+    assert again.format == view.format
+    assert again.table == view.table
+    assert np.array_equal(again.stack([0, 1]).pixels, view.stack([0, 1]).pixels)
+
+
+def test_a_view_verifies_the_store_it_is_of(store):
+    view = store.select([0]).as_codes()
+    view.verify()
+    file = store.path / "shards" / "00002.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    assert "00002.npy has changed" in refusal(view.verify)
+
+
+def test_single_patches_have_no_other_windows(store):
+    assert store.frame is None
+    assert "keeps each patch by itself" in refusal(store.with_windows, np.zeros((TOTAL, 2), int), 4)
 
 
 # Rows
@@ -506,6 +553,56 @@ def test_a_manifest_of_something_else_is_not_opened(store, change, told):
     assert told in refusal(open_patches, store.path)
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"shards": 3}, "TypeError"),
+        ({"shards": None}, "TypeError"),
+        ({"config": float("nan")}, "ValueError"),
+        ({"count": float("inf")}, "OverflowError"),
+        ({"shard_size": []}, "TypeError"),
+    ],
+)
+def test_a_manifest_that_says_impossible_things_is_refused(store, change, told):
+    manifest = {**store.manifest, **change}
+    (store.path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(FileError, match=f"does not describe a patch store: {told}"):
+        open_patches(store.path).verify()
+
+
+def test_a_manifest_nested_without_end_is_refused(store):
+    (store.path / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(FileError, match=r"manifest\.json cannot be read"):
+        open_patches(store.path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda table: table.drop_columns(["where_x"]), "has no column where_x; it has scene"),
+        (
+            lambda table: table.set_column(5, "truth", [["x"] * TOTAL]),
+            "truth holds int for each patch, not s",
+        ),
+        (lambda table: table.set_column(5, "truth", [[None, *range(1, TOTAL)]]), "truth holds int for each"),
+    ],
+)
+def test_a_table_of_something_else_is_not_opened(store, change, told):
+    pq.write_table(change(store.table), store.path / "patches.parquet")
+    with pytest.raises(FileError, match=rf"patches\.parquet.*{told}"):
+        open_patches(store.path)
+
+
+@pytest.mark.parametrize("header", [b"{'descr': '<u2', 'shape': (", b"{" * 117, b"\xff" * 117, b"()"])
+def test_a_damaged_header_of_a_shard_is_named(store, header):
+    file = store.path / "shards" / "00001.npy"
+    content = bytearray(file.read_bytes())
+    content[10:127] = header.ljust(117)
+    file.write_bytes(content)
+    with pytest.raises(FileError, match=r"00001\.npy cannot be read"):
+        store.stack([4])
+
+
 def test_damaged_files_are_named(store):
     (store.path / "patches.parquet").write_bytes(b"PAR1 no")
     assert "patches.parquet cannot be read" in refusal(open_patches, store.path)
@@ -539,6 +636,6 @@ def test_many_slices_are_the_same_as_few(
 ) -> None:
     store, corners = write(tmp_path, form), np.array([[2, 3], [0, 1]])
     few = store.stack([1, 0], [3, 0, 2], corners, 4)
-    monkeypatch.setattr(store_module, "MANY", 1)
+    monkeypatch.setattr(patches_module, "MANY", 1)
     many = store.stack([1, 0], [3, 0, 2], corners, 4)
     np.testing.assert_array_equal(many.pixels, few.pixels)

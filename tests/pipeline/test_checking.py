@@ -10,7 +10,7 @@ from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.labels import code_to_metres, metres_to_code
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.pipeline.checking import Report, check
+from dioptre.pipeline.checking import StoreCheck, check
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 
@@ -52,7 +52,7 @@ def rows_of(truth: np.ndarray) -> list[dict[str, object]]:
 
 def write(
     path: Path, codes: np.ndarray, dioptres: np.ndarray, form: StoreFormat = FORMAT, **config: float | str
-) -> Report:
+) -> StoreCheck:
     """Writes a store and returns its check."""
     writer = StoreWriter(path / "store", form, config, len(codes))
     writer.write_shard(0, codes, rows_of(CAMERA.grid.nearest_index(dioptres)))
@@ -226,12 +226,13 @@ def test_the_command_prints_and_says_by_its_exit_code(
     assert "nothing is wrong" in said.out
     assert "s2_0" in said.out
     assert said.err == ""
-    assert checking.run_check(tmp_path / "bad" / "store", False) == 1
+    assert checking.run_check(tmp_path / "bad" / "store", False) == 2
     said = capsys.readouterr()
     assert "reverse order" in said.err
     assert "nothing is wrong" not in said.out
-    assert checking.run_check(tmp_path / "bad" / "store", True) == 1
-    assert "reverse order" in json.loads(capsys.readouterr().out)["flags"][0]
+    assert checking.run_check(tmp_path / "bad" / "store", True) == 2
+    said = capsys.readouterr()
+    assert json.loads(said.out)["flags"] == said.err.splitlines()
 
 
 def test_a_histogram_is_a_line_of_bars() -> None:

@@ -24,11 +24,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped, UInt16
 
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.images import read_pictures
-from dioptre.dataset.labels import Frame, Labels, map_factor
+from dioptre.dataset.labels import FrameSize, Labels, map_factor
 from dioptre.dataset.maps import read_map
+from dioptre.dataset.pictures import read_pictures
 from dioptre.dataset.rows import SPLITS
-from dioptre.errors import FileError
+from dioptre.errors import FileError, InputError, MapFileError, StackFileError
 from dioptre.optics import CameraModel, FocusGrid, metres_to_dioptres
 
 CAPTURE = "capture.toml"
@@ -90,15 +90,15 @@ class OwnCapture:
         _one_of("order", self.order, (FAR_FIRST, NEAR_FIRST))
         _one_of("depth_unit", self.depth_unit, tuple(PER_METRE))
         if not NAME.fullmatch(self.name):
-            raise FileError(f"the folder's name {self.name!r} has more than letters, digits, - _ and .")
+            raise InputError(f"the folder's name {self.name!r} has more than letters, digits, - _ and .")
         if (self.depth is None) == (self.labels is None):
-            raise FileError(
+            raise InputError(
                 "its labels are missing: add depth (a map in metres) or labels (a table row,col,index)"
                 if self.depth is None
                 else "it has both depth and labels: give one of them"
             )
         if self.confidence is not None and self.depth is None:
-            raise FileError("it has confidence, but no depth")
+            raise InputError("it has confidence, but no depth")
 
     @classmethod
     def from_toml(cls, path: Path) -> "OwnCapture":
@@ -117,7 +117,7 @@ class OwnCapture:
             return cls._from_table(path.parent, table)
         except KeyError as error:
             raise FileError(f"{path} lacks the entry {error}") from None
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise FileError(f"{path} does not describe a capture: {error}") from None
         except OSError as error:
             raise FileError(f"{path}: {error.filename}: {error.strerror}") from None
@@ -126,9 +126,9 @@ class OwnCapture:
     def _from_table(cls, folder: Path, table: Mapping[str, Any]) -> "OwnCapture":
         for key, value in table.items():
             if key not in ENTRIES:
-                raise FileError(f"it has the unknown entry {key!r}")
+                raise InputError(f"it has the unknown entry {key!r}")
             if not isinstance(value, ENTRIES[key]) or isinstance(value, bool):
-                raise FileError(f"its entry {key} is {value!r}, not {ENTRIES[key][-1].__name__}")
+                raise InputError(f"its entry {key} is {value!r}, not {ENTRIES[key][-1].__name__}")
         named = table["camera"]
         camera = CameraModel.pixel3() if named == "pixel3" else CameraModel.from_toml(folder / named)
         given: dict[str, Any] = {key: folder / table[key] for key in PATHS if key in table}
@@ -148,7 +148,7 @@ class OwnCapture:
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise FileError(f"its {name} is {value!r}, not one of {', '.join(choices)}")
+        raise InputError(f"its {name} is {value!r}, not one of {', '.join(choices)}")
 
 
 def list_folders(source: Path) -> list[Path]:
@@ -165,7 +165,7 @@ def read_codes(capture: OwnCapture) -> tuple[Codes, float]:
     """Returns the codes of a capture, far to near, and its white.
 
     Raises:
-        FileError: If pictures cannot be read, are not 8- or 16-bit codes, or do not fit the ladder, the
+        StackFileError: If pictures cannot be read, are not 8- or 16-bit codes, or do not fit the ladder, the
             camera or each other.
     """
     pictures = read_pictures(capture.slices)
@@ -174,11 +174,11 @@ def read_codes(capture: OwnCapture) -> tuple[Codes, float]:
         codes = _join_views(capture, codes)
     codes = _sixteen_bit(capture, codes)
     if len(codes) != len(capture.grid):
-        raise FileError(
+        raise StackFileError(
             f"{capture.slices} has {len(codes)} slices, but the ladder has {len(capture.grid)} positions"
         )
     if codes.shape[2:] != capture.camera.frame:
-        raise FileError(
+        raise StackFileError(
             f"{capture.slices} has pictures of {codes.shape[3]} x {codes.shape[2]} pixels, but the camera's "
             f"frame is {capture.camera.frame[1]} x {capture.camera.frame[0]}"
         )
@@ -194,7 +194,7 @@ def _join_views(
     assert capture.right is not None
     right = read_pictures(capture.right).codes
     if left.shape != right.shape or left.shape[1] != 1 or left.dtype != right.dtype:
-        raise FileError(
+        raise StackFileError(
             f"{capture.slices} and {capture.right} are not two views of the same slices: "
             f"{left.dtype} of shape {left.shape} and {right.dtype} of shape {right.shape}"
         )
@@ -203,7 +203,7 @@ def _join_views(
 
 def _sixteen_bit(capture: OwnCapture, codes: Shaped[np.ndarray, "slice view row col"]) -> Codes:
     if codes.dtype not in (np.uint8, np.uint16):
-        raise FileError(f"{capture.slices} holds {codes.dtype} pixels; a store holds 8- or 16-bit codes")
+        raise StackFileError(f"{capture.slices} holds {codes.dtype} pixels; a store holds 8- or 16-bit codes")
     return codes.astype(np.uint16, copy=False)
 
 
@@ -215,7 +215,7 @@ def capture_format(capture: OwnCapture, codes: Codes, white: float, size: int) -
 # Labels
 
 
-def own_labels(capture: OwnCapture, frame: Frame, size: int, stride: int) -> Labels:
+def own_labels(capture: OwnCapture, frame: FrameSize, size: int, stride: int) -> Labels:
     """Returns the labels of a capture: of all patches from its depth map, or those of its table.
 
     Raises:
@@ -227,8 +227,8 @@ def own_labels(capture: OwnCapture, frame: Frame, size: int, stride: int) -> Lab
     depth, known = read_depth(capture.depth, capture.depth_unit)
     try:
         map_factor(depth.shape, frame)
-    except ValueError as error:
-        raise FileError(f"{capture.depth}: {error}") from None
+    except InputError as error:
+        raise MapFileError(f"{capture.depth}: {error}") from None
     confidence = known.astype(np.float64)
     if capture.confidence is not None:
         confidence *= _read_confidence(capture.confidence, depth.shape)
@@ -238,9 +238,9 @@ def own_labels(capture: OwnCapture, frame: Frame, size: int, stride: int) -> Lab
 def _read_confidence(path: Path, shape: tuple[int, ...]) -> Float[np.ndarray, "map_row map_col"]:
     found = read_map(path)
     if not np.issubdtype(found.dtype, np.floating):
-        raise FileError(f"{path} holds {found.dtype}; a confidence map holds floats in [0, 1]")
+        raise MapFileError(f"{path} holds {found.dtype}; a confidence map holds floats in [0, 1]")
     if found.shape != shape:
-        raise FileError(f"{path} has shape {found.shape}, but the depth map has {shape}")
+        raise MapFileError(f"{path} has shape {found.shape}, but the depth map has {shape}")
     return found
 
 
@@ -254,11 +254,11 @@ def read_depth(
         unit: "m" or "mm". Infinity is 0 dioptres; NaN, 0 and less mean that the depth is not known.
 
     Raises:
-        FileError: If whole numbers are said to be metres: such a map most likely holds something else.
+        MapFileError: If whole numbers are said to be metres: such a map most likely holds something else.
     """
     found = read_map(path)
     if unit == "m" and np.issubdtype(found.dtype, np.integer):
-        raise FileError(
+        raise MapFileError(
             f"{path} holds whole numbers ({found.dtype}), which are hardly metres: "
             'say depth_unit = "mm" if they are millimetres'
         )
@@ -267,7 +267,7 @@ def read_depth(
     return np.asarray(metres_to_dioptres(np.where(known, metres, np.inf))), known
 
 
-def read_table(path: Path, grid: FocusGrid, frame: Frame, size: int) -> Labels:
+def read_table(path: Path, grid: FocusGrid, frame: FrameSize, size: int) -> Labels:
     """Returns the labels of a CSV file with the columns row, col and index, or row, col and dioptres.
 
     Raises:
@@ -286,9 +286,9 @@ def read_table(path: Path, grid: FocusGrid, frame: Frame, size: int) -> Labels:
     if not numbered:
         raise FileError(f"{path} has no line but its header")
     parsed = [_label(path, at, line, header[2], grid, frame, size) for at, line in numbered]
-    places = np.array([place for place, _, _ in parsed])
+    corners = np.array([corner for corner, _, _ in parsed])
     return Labels(
-        places,
+        corners,
         depth=np.array([depth for _, depth, _ in parsed]),
         confidence=np.ones(len(parsed)),
         truth=np.array([truth for _, _, truth in parsed]),
@@ -301,10 +301,10 @@ def _label(
     line: list[str],
     what: str,
     grid: FocusGrid,
-    frame: Frame,
+    frame: FrameSize,
     size: int,
 ) -> tuple[tuple[int, int], float, int]:
-    """Returns place, depth in dioptres and index of a line."""
+    """Returns corner, depth in dioptres and index of a line."""
     try:
         row, col = int(line[0]), int(line[1])
         value = int(line[2]) if what == "index" else float(line[2])

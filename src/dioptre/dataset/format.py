@@ -1,4 +1,7 @@
-"""StoreFormat: what all patches of a store have in common, whatever its files look like."""
+"""StoreFormat: what all patches of a store have in common, whatever its files look like.
+
+Frames are (rows, cols) in pixels; the corner of a patch is (row, col) of its top left pixel in the frame.
+"""
 
 import math
 from collections.abc import Mapping
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
 from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
@@ -58,9 +62,8 @@ class StoreFormat:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the format as plain JSON; the dioptres of an unknown ladder are null."""
-        dioptres = self.grid.dioptres.tolist()
         return {
-            "dioptres": dioptres if self.grid.known else [None] * len(dioptres),
+            "dioptres": self.grid.to_json(),
             "size": self.size,
             "views": self.views,
             "black": self.black,
@@ -71,14 +74,39 @@ class StoreFormat:
 
     @classmethod
     def from_json(cls, entries: Mapping[str, Any]) -> "StoreFormat":
-        """Returns the format that `to_json` wrote."""
-        dioptres = [math.nan if value is None else float(value) for value in entries["dioptres"]]
+        """Returns the format that `to_json` wrote.
+
+        Raises:
+            InputError: If an entry is impossible.
+            KeyError: If one is missing.
+        """
         return cls(
-            grid=FocusGrid(np.array(dioptres)),
+            grid=FocusGrid.from_json(entries["dioptres"]),
             size=int(entries["size"]),
             views=int(entries["views"]),
             black=float(entries["black"]),
             white=float(entries["white"]),
             rows_per_native=int(entries["rows_per_native"]),
             view_codes=float(entries["view_codes"]),
+        )
+
+
+def check_frame(frame: tuple[int, int], form: StoreFormat) -> None:
+    """Raises InputError if patches cannot be cut out of frames of this size."""
+    if min(frame) < form.size or frame[0] % form.rows_per_native:
+        raise InputError(
+            f"a frame is at least as large as a patch, {form.size} x {form.size}, with rows divisible by "
+            f"{form.rows_per_native}, not {frame[0]} x {frame[1]}"
+        )
+
+
+def check_corners(corners: Int[np.ndarray, "patch 2"], frame: tuple[int, int], form: StoreFormat) -> None:
+    """Raises InputError for the first patch that cannot be cut out of a frame."""
+    last = np.array(frame) - form.size
+    outside = ((corners < 0) | (corners > last)).any(axis=1) | (corners[:, 0] % form.rows_per_native != 0)
+    if outside.any():
+        row, col = corners[np.argmax(outside)]
+        raise InputError(
+            f"a patch has its row in 0..{last[0]}, divisible by {form.rows_per_native}, and its col in "
+            f"0..{last[1]}, not row {row} and col {col}"
         )

@@ -1,7 +1,8 @@
 """Labels of patches: where patches lie in a frame, and what depth and confidence maps say about each.
 
-A *place* is (row, col) of a patch's top left pixel in the frame; a frame is (rows, cols). A map covers the
-whole frame, each of its pixels a square of frame pixels. Depths are dioptres where nothing else is said.
+A *corner* is (row, col) of a patch's top left pixel in the frame; the size of a frame is (rows, cols). A map
+covers the whole frame, each of its pixels a square of frame pixels. Depths are dioptres where nothing else is
+said.
 
 The published depth maps hold codes 0..255, evenly spaced in inverse depth, **0 nearest**:
 1 / distance = 1 / nearest - (code / 255) (1 / nearest - 1 / farthest).
@@ -28,8 +29,8 @@ LARGEST_CODE = 255.0
 NEAREST_M, FARTHEST_M = 0.1, 100.0  # of the published depth codes
 WINDOWS_AT_A_TIME = 128  # whose pixels are copied: bounds the memory of maps at full resolution
 
-Frame = tuple[int, int]
-Places = Int[np.ndarray, "patch 2"]
+FrameSize = tuple[int, int]
+Corners = Int[np.ndarray, "patch 2"]
 Map = Float[np.ndarray, "map_row map_col"]
 
 
@@ -55,45 +56,49 @@ def _ends(nearest_m: float, farthest_m: float) -> tuple[float, float]:
     return 1.0 / nearest_m, 1.0 / farthest_m
 
 
-# Places
+# Corners
 
 
-def patch_places(frame: Frame, size: int = SIZE, stride: int = STRIDE) -> Places:
-    """Returns the place of every patch of a frame, row by row from the top left."""
+def patch_corners(frame: FrameSize, size: int = SIZE, stride: int = STRIDE) -> Corners:
+    """Returns the corner of every patch of a frame, row by row from the top left."""
     if min(frame) < size:
         raise InputError(f"a frame of {frame[0]} x {frame[1]} pixels holds no patch of {size} x {size}")
     rows, cols = (np.arange(0, length - size + 1, stride) for length in frame)
     return np.stack(np.meshgrid(rows, cols, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-def in_crop(places: Places, frame: Frame, size: int = SIZE) -> Bool[np.ndarray, " patch"]:
+def in_crop(corners: Corners, frame: FrameSize, size: int = SIZE) -> Bool[np.ndarray, " patch"]:
     """Returns which patches lie wholly inside the central 1.5x crop of the frame."""
-    offset = np.abs(_centres(places, frame, size))  # from the frame's centre
+    offset = np.abs(_centres(corners, frame, size))  # from the frame's centre
     return (offset + size / 2 <= np.array(frame) / (2 * CROP)).all(axis=1)
 
 
-def patch_where(places: Places, frame: Frame, size: int = SIZE) -> Float[np.ndarray, "patch 2"]:
+def patch_where(corners: Corners, frame: FrameSize, size: int = SIZE) -> Float[np.ndarray, "patch 2"]:
     """Returns the centre of each patch as (x, y), each in [-1, 1] over the frame."""
-    return (_centres(places, frame, size) / (np.array(frame) / 2))[:, ::-1]
+    return (_centres(corners, frame, size) / (np.array(frame) / 2))[:, ::-1]
 
 
-def _centres(places: Places, frame: Frame, size: int) -> Float[np.ndarray, "patch 2"]:
+def _centres(corners: Corners, frame: FrameSize, size: int) -> Float[np.ndarray, "patch 2"]:
     """Returns each patch's centre, (row, col) from the frame's centre."""
-    return places + size / 2 - np.array(frame) / 2
+    return corners + size / 2 - np.array(frame) / 2
 
 
 # Medians
 
 
 def patch_medians(
-    values: Map, valid: Bool[np.ndarray, "map_row map_col"], places: Places, frame: Frame, size: int = SIZE
+    values: Map,
+    valid: Bool[np.ndarray, "map_row map_col"],
+    corners: Corners,
+    frame: FrameSize,
+    size: int = SIZE,
 ) -> Float[np.ndarray, " patch"]:
     """Returns the median of each patch's valid map pixels; NaN for a patch that has none.
 
     Args:
         values: The map.
         valid: Which of its pixels count.
-        places: Of the patches, in pixels of the frame.
+        corners: Of the patches, in pixels of the frame.
         frame: Rows and columns that the map covers.
         size: Rows and columns of a patch.
 
@@ -103,16 +108,16 @@ def patch_medians(
     factor = map_factor(values.shape, frame)
     marked = np.where(valid, values, np.nan)
     windows = sliding_window_view(marked, (-(-size // factor),) * 2)
-    rows, cols = places.T // factor
-    medians = np.empty(len(places))
-    for first in range(0, len(places), WINDOWS_AT_A_TIME):
+    rows, cols = corners.T // factor
+    medians = np.empty(len(corners))
+    for first in range(0, len(corners), WINDOWS_AT_A_TIME):
         some = slice(first, first + WINDOWS_AT_A_TIME)
         chosen = windows[rows[some], cols[some]]
         medians[some] = _medians(chosen.reshape(len(chosen), -1))
     return medians
 
 
-def map_factor(shape: tuple[int, ...], frame: Frame) -> int:
+def map_factor(shape: tuple[int, ...], frame: FrameSize) -> int:
     """Returns how many frame pixels a side of a map's pixel has: 4 for the published maps."""
     factor = frame[0] // max(shape[0], 1)
     if len(shape) != 2 or factor < 1 or (shape[0] * factor, shape[1] * factor) != frame:
@@ -140,13 +145,13 @@ class Labels:
     """What is known about some patches of a capture.
 
     Attributes:
-        places: Where they are.
+        corners: Where they are.
         depth: Median depth in dioptres; NaN where nothing is known.
         confidence: Median confidence, in [0, 1].
         truth: Position of the ladder nearest in inverse depth; 0 where the depth is NaN.
     """
 
-    places: Places
+    corners: Corners
     depth: Float[np.ndarray, " patch"]
     confidence: Float[np.ndarray, " patch"]
     truth: Int[np.ndarray, " patch"]
@@ -157,7 +162,7 @@ class Labels:
         depth: Map,
         confidence: Float[np.ndarray, "_ _"],
         grid: FocusGrid,
-        frame: Frame,
+        frame: FrameSize,
         size: int = SIZE,
         stride: int = STRIDE,
     ) -> "Labels":
@@ -176,19 +181,19 @@ class Labels:
                 f"depth is {depth.shape[0]} x {depth.shape[1]}, "
                 f"but confidence is {confidence.shape[0]} x {confidence.shape[1]}"
             )
-        places = patch_places(frame, size, stride)
+        corners = patch_corners(frame, size, stride)
         known = np.nan_to_num(confidence)
-        medians = patch_medians(depth, known > 0, places, frame, size)
-        trusted = patch_medians(known, np.ones(known.shape, dtype=bool), places, frame, size)
+        medians = patch_medians(depth, known > 0, corners, frame, size)
+        trusted = patch_medians(known, np.ones(known.shape, dtype=bool), corners, frame, size)
         truth = np.where(np.isnan(medians), 0, grid.nearest_index(np.nan_to_num(medians)))
-        return cls(places, medians, trusted, truth)
+        return cls(corners, medians, trusted, truth)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.corners)
 
     def at(self, chosen: Bool[np.ndarray, " patch"]) -> "Labels":
         """Returns some of the labels."""
-        return Labels(self.places[chosen], self.depth[chosen], self.confidence[chosen], self.truth[chosen])
+        return Labels(self.corners[chosen], self.depth[chosen], self.confidence[chosen], self.truth[chosen])
 
     def trusted(self, least: float) -> "Labels":
         """Returns those whose depth is known with at least this median confidence."""
@@ -196,7 +201,7 @@ class Labels:
 
 
 def label_rows(
-    labels: Labels, frame: Frame, capture: Mapping[str, Any], size: int = SIZE
+    labels: Labels, frame: FrameSize, capture: Mapping[str, Any], size: int = SIZE
 ) -> list[dict[str, Any]]:
     """Returns the rows of a store for these patches.
 
@@ -207,12 +212,12 @@ def label_rows(
         size: Rows and columns of a patch.
     """
     columns = zip(
-        labels.places.tolist(),
+        labels.corners.tolist(),
         labels.truth.tolist(),
-        patch_where(labels.places, frame, size).tolist(),
+        patch_where(labels.corners, frame, size).tolist(),
         labels.depth.tolist(),
         labels.confidence.tolist(),
-        in_crop(labels.places, frame, size).tolist(),
+        in_crop(labels.corners, frame, size).tolist(),
         strict=True,
     )
     return [

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from dioptre import __version__
 from dioptre.dataset.format import StoreFormat
-from dioptre.errors import FileError
+from dioptre.errors import DioptreError, FileError, InputError
 
 LAYOUT = 1  # of the files in the folder; a reader knows one
 MANIFEST = "manifest.json"
@@ -42,12 +42,12 @@ def plain_json(name: str, entries: Mapping[str, Any]) -> dict[str, Any]:
     """Returns entries of a manifest as they will be read back from the disk.
 
     Raises:
-        FileError: If they are not plain JSON.
+        InputError: If they are not plain JSON.
     """
     try:
         return json.loads(canonical(dict(entries)))
     except (TypeError, ValueError) as error:
-        raise FileError(f"a store's {name} is plain JSON: {error}") from None
+        raise InputError(f"a store's {name} is plain JSON: {error}") from None
 
 
 def plan_of(kind: str, form: StoreFormat, config: Mapping[str, Any], **further: object) -> dict[str, Any]:
@@ -166,11 +166,12 @@ def _why_no_manifest(folder: Path, what: str) -> str:
 
 @contextmanager
 def described_by(folder: Path) -> Iterator[None]:
-    """Lets entries be taken from a manifest; one that is missing or impossible is a ValueError."""
+    """Lets entries be taken from a manifest; one that is missing or impossible is a FileError."""
     try:
         yield
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise FileError(f"{folder / MANIFEST} does not describe a patch store: {error!r}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        told = str(error) if isinstance(error, DioptreError) else repr(error)
+        raise FileError(f"{folder / MANIFEST} does not describe a patch store: {told}") from None
 
 
 # Files
@@ -223,7 +224,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Returns the JSON object in a file."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise FileError(f"{path} cannot be read: {error}") from None
     if not isinstance(entries, dict):
         raise FileError(f"{path} holds no JSON object")

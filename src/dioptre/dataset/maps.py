@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from dioptre.dataset.images import PICTURE_SUFFIXES, decode_picture, quiet_readers
-from dioptre.errors import MapFileError
+from dioptre.dataset.decoding import PICTURE_SUFFIXES, decode_picture, first_line, quiet_readers
+from dioptre.errors import MapFileError, StackFileError
 
 EXR_MAGIC = b"\x76\x2f\x31\x01"
 EXR_PLAIN = 2  # version 2, and none of the flags for tiles, long names, deep data or several parts
@@ -52,7 +52,7 @@ def decode_map(data: bytes, name: str) -> Map:
         with quiet_readers():
             try:
                 found = decode_picture(data, name)
-            except ValueError as error:
+            except StackFileError as error:
                 raise MapFileError(str(error)) from None
     else:
         raise MapFileError(f"{name} is not a map: maps end in {' '.join(MAP_SUFFIXES)}")
@@ -64,8 +64,8 @@ def decode_map(data: bytes, name: str) -> Map:
 def _decode_npy(data: bytes, name: str) -> Shaped[np.ndarray, "..."]:
     try:
         found = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise MapFileError(f"{name} is not a readable array: {error}") from None
+    except Exception as error:  # BadZipFile, EOFError, TokenError, MemoryError, ...
+        raise MapFileError(f"{name} is not a readable array: {first_line(error)}") from None
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "uif":
         raise MapFileError(f"{name} does not hold an array of numbers")
     return found
@@ -85,8 +85,8 @@ def decode_exr(data: bytes, name: str) -> Float[np.ndarray, "map_row map_col"]:
         raise MapFileError(f"{name} is a damaged OpenEXR file, or cut short")
     try:
         channels = OpenEXR.File(io.BytesIO(data), separate_channels=True).channels()
-    except (RuntimeError, ValueError) as error:
-        raise MapFileError(f"{name} is not a readable OpenEXR file: {error}") from None
+    except Exception as error:  # RuntimeError, TypeError, MemoryError, ...
+        raise MapFileError(f"{name} is not a readable OpenEXR file: {first_line(error)}") from None
     chosen = next(iter(channels)) if len(channels) == 1 else "R"
     if chosen not in channels:
         raise MapFileError(f"{name} has the channels {', '.join(channels)}; a map has one, or one called R")

@@ -1,4 +1,4 @@
-"""The published data set on disk: its tree, its archives, its file formats.
+"""The published data set on disk: its tree, its names, its splits and its labels.
 
     <root>/train1 .. train7, test/
       raw_left_pd/<capture>/<k>/result_pd_left_<camera>.png          16 bit, native: 756 columns
@@ -12,32 +12,23 @@
 <k> is 0 (far) to 48 (near), not padded. <capture> is <scene>_<n>. Sizes come from the files; only their
 ratios are fixed.
 
-**Which way up.** The files are portrait, and disparity runs along their rows; here frames are landscape, and
-disparity runs along the columns. `rotate` says which way they are turned: "ccw" makes the top of a file the
-left of a frame, "cw" the right. What the sensor bins are the file's columns, a frame's rows: native codes are
-(native_row, col). The patches are those of the paper, counted from the top left of the *file*.
+Frames are portrait in the files and landscape here: see dataset/frames.py. The patches are those of the
+paper, counted from the top left of the *file*. dataset/archives.py reads the archives that the set comes in.
 """
 
-import gzip
 import hashlib
 import re
-import struct
-import tarfile
-import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import IO, Literal
 
 import numpy as np
-from jaxtyping import Float, Shaped, UInt8, UInt16
+from jaxtyping import Float, UInt8
 
-from dioptre.dataset.images import decode_picture
-from dioptre.dataset.labels import Frame, Labels, Places, code_to_metres
+from dioptre.dataset.frames import Rotation, Sampling, rotate_corners
+from dioptre.dataset.labels import FrameSize, Labels, code_to_metres
 from dioptre.dataset.maps import decode_map
-from dioptre.errors import ArchiveError, CaptureFileError, FileError
+from dioptre.errors import CaptureFileError, InputError, MapFileError
 from dioptre.optics import FocusGrid, metres_to_dioptres
 from dioptre.stack import LEFT, RIGHT
 
@@ -50,9 +41,7 @@ PAPER_KEPT = {
     "test": 0.676,
 }  # patches kept of 1680 a stack (paper, Dataset: 387,000 and 56,800)
 
-Form = Literal["raw", "up"]
-Rotation = Literal["ccw", "cw"]
-FRAME_FOLDERS: dict[str, tuple[int, Form]] = {
+FRAME_FOLDERS: dict[str, tuple[int, Sampling]] = {
     "raw_left_pd": (LEFT, "raw"),
     "raw_right_pd": (RIGHT, "raw"),
     "raw_up_left_pd": (LEFT, "up"),
@@ -60,22 +49,18 @@ FRAME_FOLDERS: dict[str, tuple[int, Form]] = {
 }
 DEPTH_FOLDER, CONFIDENCE_FOLDER = "merged_depth", "merged_conf"
 FOLDERS = (*FRAME_FOLDERS, DEPTH_FOLDER, CONFIDENCE_FOLDER)
-ARCHIVE_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 
 FILE = re.compile(
     rf"(?:^|(?P<part>[^/]+)/)(?P<folder>{'|'.join(FOLDERS)})/(?P<capture>[A-Za-z0-9_-][A-Za-z0-9_.-]*)/"
     rf"(?:(?:slice_)?(?P<index>[0-9]+)/)?result_\w+_(?P<camera>{'|'.join(CAMERAS)})\.(?:png|exr)$"
 )
-PNG_HEADER = struct.Struct(">8sI4sIIBB")  # signature, length, IHDR, columns, rows, bits, colour
-NativeFrame = UInt16[np.ndarray, "native_row col"]
-ReadSome = Callable[..., bytes]  # (count) -> so many bytes; () -> all that are left
 
 
 # Names
 
 
 @dataclass(frozen=True)
-class Item:
+class PublishedFile:
     """One file of the set, as its path tells.
 
     Attributes:
@@ -103,19 +88,19 @@ class Item:
         return FRAME_FOLDERS[self.folder][0]
 
     @property
-    def form(self) -> Form:
+    def sampling(self) -> Sampling:
         """Whether a frame is native or upsampled."""
         return FRAME_FOLDERS[self.folder][1]
 
 
-def parse_path(path: str) -> Item | None:
+def parse_path(path: str) -> PublishedFile | None:
     """Returns which file of the set a path names; None if it is none that is read."""
     found = FILE.search(path)
     if not found or (found["index"] is None) == (found["folder"] in FRAME_FOLDERS):
         return None
     index = None if found["index"] is None else int(found["index"])
     part = "" if found["part"] in (None, ".") else found["part"]
-    return Item(part, found["folder"], found["capture"], found["camera"], index)
+    return PublishedFile(part, found["folder"], found["capture"], found["camera"], index)
 
 
 def capture_scene(capture: str) -> str:
@@ -137,10 +122,10 @@ class Validation:
 
     def __post_init__(self) -> None:
         if not 0 <= self.fraction < 1:
-            raise FileError(f"the fraction of scenes for validation is in [0, 1), not {self.fraction:g}")
+            raise InputError(f"the fraction of scenes for validation is in [0, 1), not {self.fraction:g}")
         for scene in self.scenes:
             if scene in TEST_SCENES:
-                raise FileError(f"the scene {scene} cannot be for validation: it is a test scene")
+                raise InputError(f"the scene {scene} cannot be for validation: it is a test scene")
 
     @classmethod
     def parse(cls, text: str) -> "Validation":
@@ -173,14 +158,14 @@ class CaptureFiles:
         part: The folder it lies in, "train1".
         capture: Its name.
         camera: Which camera.
-        frames: Path and form of each (slice, view) that is there, in numeric order.
+        frames: Path and sampling of each (slice, view) that is there, in numeric order.
         maps: Paths of depth and confidence, by the names of their folders.
     """
 
     part: str
     capture: str
     camera: str
-    frames: tuple[tuple[int, int, Path, Form], ...]
+    frames: tuple[tuple[int, int, Path, Sampling], ...]
     maps: tuple[tuple[str, Path], ...]
 
     @property
@@ -200,13 +185,13 @@ def _parts(root: Path) -> list[Path]:
     return [path for path in candidates if any((path / folder).is_dir() for folder in FRAME_FOLDERS)]
 
 
-def list_captures(root: Path, cameras: Sequence[str], forms: Sequence[Form]) -> list[CaptureFiles]:
+def list_captures(root: Path, cameras: Sequence[str], samplings: Sequence[Sampling]) -> list[CaptureFiles]:
     """Returns the captures of a tree, by part and name.
 
     Args:
         root: The set, or one part of it.
         cameras: Only these.
-        forms: Which frames to take; where both forms of a frame are there, the first of these.
+        samplings: Which frames to take; where both samplings of a frame are there, the first of these.
     """
     found: dict[tuple[str, str, str], dict[tuple[str, int | None], Path]] = {}
     for part in _parts(root):
@@ -214,10 +199,10 @@ def list_captures(root: Path, cameras: Sequence[str], forms: Sequence[Form]) -> 
             if item.camera in cameras:
                 files = found.setdefault((part.name, item.capture, item.camera), {})
                 files[item.folder, item.index] = path
-    return [_capture_files(*key, found[key], forms) for key in sorted(found)]
+    return [_capture_files(*key, found[key], samplings) for key in sorted(found)]
 
 
-def _walk(part: Path) -> Iterator[tuple[Path, Item]]:
+def _walk(part: Path) -> Iterator[tuple[Path, PublishedFile]]:
     for folder in FOLDERS:
         for path in (part / folder).glob("*/*/*.*" if folder in FRAME_FOLDERS else "*/*.*"):
             item = parse_path(path.relative_to(part).as_posix())
@@ -230,224 +215,16 @@ def _capture_files(
     capture: str,
     camera: str,
     files: dict[tuple[str, int | None], Path],
-    forms: Sequence[Form],
+    samplings: Sequence[Sampling],
 ) -> CaptureFiles:
-    frames: dict[tuple[int, int], tuple[int, int, Path, Form]] = {}
-    for form in forms:
+    frames: dict[tuple[int, int], tuple[int, int, Path, Sampling]] = {}
+    for sampling in samplings:
         for (folder, index), path in files.items():
-            if index is not None and FRAME_FOLDERS[folder][1] == form:
+            if index is not None and FRAME_FOLDERS[folder][1] == sampling:
                 view = FRAME_FOLDERS[folder][0]
-                frames.setdefault((index, view), (index, view, path, form))
+                frames.setdefault((index, view), (index, view, path, sampling))
     maps = tuple((folder, path) for (folder, index), path in files.items() if index is None)
     return CaptureFiles(part, capture, camera, tuple(frames[key] for key in sorted(frames)), maps)
-
-
-# Archives
-
-
-def is_archive(path: Path) -> bool:
-    """True for a file that is called like an archive."""
-    return path.is_file() and path.name.lower().endswith(ARCHIVE_SUFFIXES)
-
-
-def list_archives(source: Path) -> list[Path]:
-    """Returns the archives of a folder in order of their names, or the one that the source is."""
-    if source.is_dir():
-        return sorted(path for path in source.iterdir() if is_archive(path))
-    return [source] if is_archive(source) else []
-
-
-def read_archive(
-    path: Path, wanted: Callable[[Item], bool], moved: Callable[[int], None]
-) -> Generator[tuple[Item, str, ReadSome], None, None]:
-    """Yields the wanted files of an archive as they come: what it is, its name, and how to read it, now.
-
-    Nothing is unpacked to disk, and a file of which only the beginning is read is not kept in memory.
-
-    Args:
-        path: The archive.
-        wanted: Tells which files.
-        moved: Called with the bytes of the archive read so far, before each file.
-
-    Raises:
-        ArchiveError: If it is cut short or damaged, also by the reading of a file; all that came before is
-            good.
-    """
-    stem = re.sub(r"(?i)\.(tar\.gz|tgz|tar)$", "", path.name)
-    with ExitStack() as files, _noticing_damage(path):
-        raw = files.enter_context(path.open("rb"))
-        # gzip, unlike tarfile's own stream, notices when its data end too early or fail their checksum.
-        whole = files.enter_context(gzip.open(raw)) if _is_gzip(raw) else raw
-        tar = files.enter_context(tarfile.open(fileobj=whole, mode="r|"))
-        for member in tar:
-            moved(raw.tell())
-            item = parse_path(member.name) if member.isfile() else None
-            if item and wanted(item):
-                content = tar.extractfile(member)
-                assert content is not None  # it is a file
-                item = replace(item, part=item.part or stem)
-                yield item, f"{path.name}:{member.name}", partial(_read_some, path, content.read)
-        while whole.read(1 << 20):  # to the checksum
-            pass
-        moved(raw.tell())
-
-
-def _read_some(path: Path, read: ReadSome, count: int = -1) -> bytes:
-    with _noticing_damage(path):
-        return read(count)
-
-
-@contextmanager
-def _noticing_damage(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ArchiveError(f"{path} is damaged or cut short: {error}") from None
-
-
-def _is_gzip(file: IO[bytes]) -> bool:
-    begins = file.read(2)
-    file.seek(0)
-    return begins == b"\x1f\x8b"
-
-
-# Frames
-
-
-@dataclass(frozen=True)
-class FrameHeader:
-    """What the first bytes of a frame's file tell.
-
-    Attributes:
-        frame: Rows and columns of the whole frame, landscape and upsampled.
-        bits: Of a code: 16, or 8 if somebody has converted the file.
-    """
-
-    frame: Frame
-    bits: int
-
-
-HEADER_BYTES = PNG_HEADER.size
-
-
-def read_header(data: bytes, name: str, form: Form) -> FrameHeader:
-    """Returns the size and the depth of a frame, from the first HEADER_BYTES of its file."""
-    if len(data) < HEADER_BYTES:
-        raise CaptureFileError(f"{name} is a damaged PNG, or cut short")
-    signature, _, kind, cols, rows, bits, colour = PNG_HEADER.unpack_from(data)
-    if signature != b"\x89PNG\r\n\x1a\n" or kind != b"IHDR":
-        raise CaptureFileError(f"{name} is not a PNG")
-    if bits not in (8, 16):
-        raise CaptureFileError(f"{name} has {bits} bits, not 16 (nor 8)")
-    if bits == 16 and colour != 0:
-        raise CaptureFileError(f"{name} is not grey: its PNG colour type is {colour}, not 0")
-    if form == "up" and cols % 2:
-        raise CaptureFileError(f"{name} has {cols} columns; an upsampled frame has an even number")
-    return FrameHeader((cols if form == "up" else 2 * cols, rows), bits)
-
-
-def decode_frame(data: bytes, name: str, form: Form, rotate: Rotation) -> NativeFrame:
-    """Returns the native codes of a frame, landscape.
-
-    Codes of an 8-bit file become the high bytes of 16-bit ones, which they have been once.
-
-    Args:
-        data: The whole file.
-        name: What to call it in an error.
-        form: Native or upsampled.
-        rotate: Which way to turn it.
-
-    Raises:
-        CaptureFileError: If it is damaged, or if it is not exactly the upsampled form of any native codes.
-    """
-    try:
-        picture = decode_picture(data, name)
-    except ValueError as error:
-        raise CaptureFileError(str(error)) from None
-    if picture.dtype == np.uint8:
-        codes = (halve_columns(picture) if form == "up" else picture).astype(np.uint16) << 8
-    elif form == "up":
-        codes = _exact_native(picture, name)
-    else:
-        codes = picture
-    return rotate_frame(codes, rotate)
-
-
-def _exact_native(picture: UInt16[np.ndarray, "row col"], name: str) -> UInt16[np.ndarray, "row native_col"]:
-    native = upsampled_to_native(picture)
-    if native is None or not np.array_equal(native_to_upsampled(native), picture):
-        raise CaptureFileError(
-            f"{name} is not a native frame upsampled along its columns with weights 1/4 and 3/4"
-        )
-    return native
-
-
-def native_to_upsampled(
-    native: UInt16[np.ndarray, "row native_col"],
-) -> UInt16[np.ndarray, "row col"]:
-    """Returns a file's codes with twice as many columns, as raw_up_* has them.
-
-    Column 2k is a quarter of column k - 1 and three quarters of column k, column 2k + 1 three quarters of
-    column k and a quarter of column k + 1, held at the edges. Exact for codes divisible by 4.
-    """
-    codes = np.pad(native.astype(np.uint32), ((0, 0), (1, 1)), mode="edge")
-    three = 3 * codes[:, 1:-1] + 2  # 2 rounds
-    out = np.empty((len(native), 2 * native.shape[1]), dtype=np.uint16)
-    out[:, ::2] = (codes[:, :-2] + three) >> 2
-    out[:, 1::2] = (three + codes[:, 2:]) >> 2
-    return out
-
-
-def upsampled_to_native(
-    upsampled: UInt16[np.ndarray, "row col"],
-) -> UInt16[np.ndarray, "row native_col"] | None:
-    """Returns the native codes that give an upsampled frame; None if it is plain that none do.
-
-    Inside, 3 out[2k+1] - out[2k+2] = 2 native[k]; the edges are held, so the last column is the last native
-    one. `native_to_upsampled` of the result tells whether it is right.
-    """
-    if upsampled.shape[1] % 2:
-        return None
-    out = upsampled.astype(np.int32)
-    native = np.empty((len(out), out.shape[1] // 2), dtype=np.int32)
-    native[:, :-1] = (3 * out[:, 1:-1:2] - out[:, 2::2]) >> 1
-    native[:, -1] = out[:, -1]
-    if native.size and (native.min() < 0 or native.max() > 0xFFFF):
-        return None
-    return native.astype(np.uint16)
-
-
-def halve_columns(picture: UInt8[np.ndarray, "row col"]) -> UInt8[np.ndarray, "row native_col"]:
-    """Returns the means of pairs of columns: 8 bits of an upsampled frame do not tell its native codes."""
-    codes = picture.astype(np.uint16)
-    return ((codes[:, ::2] + codes[:, 1::2] + 1) >> 1).astype(np.uint8)
-
-
-# Orientation
-
-
-def rotate_frame(picture: Shaped[np.ndarray, "row col"], rotate: Rotation) -> Shaped[np.ndarray, "col row"]:
-    """Returns a file's picture as landscape."""
-    return np.ascontiguousarray(np.rot90(picture, 1 if rotate == "ccw" else -1))
-
-
-def unrotate_frame(picture: Shaped[np.ndarray, "col row"], rotate: Rotation) -> Shaped[np.ndarray, "row col"]:
-    """Returns a landscape picture as the file has it: the inverse of `rotate_frame`."""
-    return np.ascontiguousarray(np.rot90(picture, -1 if rotate == "ccw" else 1))
-
-
-def rotate_places(places: Places, frame: Frame, size: int, rotate: Rotation) -> Places:
-    """Returns where patches of a file lie once it is landscape.
-
-    Args:
-        places: Top left pixels in the file.
-        frame: Rows and columns of the landscape frame.
-        size: Rows and columns of a patch.
-        rotate: Which way the file is turned.
-    """
-    row, col = places.T
-    turned = (frame[0] - size - col, row) if rotate == "ccw" else (col, frame[1] - size - row)
-    return np.stack(turned, axis=1)
 
 
 # Labels
@@ -457,7 +234,7 @@ def decode_depth(data: bytes, name: str) -> UInt8[np.ndarray, "map_row map_col"]
     """Returns the codes of a depth map, as they lie in the file."""
     try:
         codes = decode_map(data, name)
-    except ValueError as error:
+    except MapFileError as error:
         raise CaptureFileError(str(error)) from None
     if codes.dtype != np.uint8:
         raise CaptureFileError(f"{name} holds {codes.dtype}; a depth map holds 8-bit codes")
@@ -468,7 +245,7 @@ def decode_confidence(data: bytes, name: str) -> Float[np.ndarray, "map_row map_
     """Returns a confidence map, as it lies in the file."""
     try:
         confidence = decode_map(data, name)
-    except ValueError as error:
+    except MapFileError as error:
         raise CaptureFileError(str(error)) from None
     if not np.issubdtype(confidence.dtype, np.floating):
         raise CaptureFileError(f"{name} holds {confidence.dtype}; a confidence map holds floats")
@@ -478,7 +255,7 @@ def decode_confidence(data: bytes, name: str) -> Float[np.ndarray, "map_row map_
 def published_labels(
     depth: UInt8[np.ndarray, "map_row map_col"],
     confidence: Float[np.ndarray, "_ _"],
-    frame: Frame,
+    frame: FrameSize,
     grid: FocusGrid,
     nearest_m: float,
     farthest_m: float,
@@ -486,7 +263,7 @@ def published_labels(
     size: int,
     stride: int,
 ) -> Labels:
-    """Returns the labels of all patches of a capture, their places in the landscape frame.
+    """Returns the labels of all patches of a capture, their corners in the landscape frame.
 
     Args:
         depth: Codes, as they lie in the file.
@@ -513,4 +290,4 @@ def published_labels(
     metres = np.asarray(code_to_metres(depth.astype(np.float64), nearest_m, farthest_m))
     dioptres = np.asarray(metres_to_dioptres(metres))
     labels = Labels.from_maps(dioptres, confidence, grid, file, size, stride)
-    return replace(labels, places=rotate_places(labels.places, frame, size, rotate))
+    return replace(labels, corners=rotate_corners(labels.corners, frame, size, rotate))

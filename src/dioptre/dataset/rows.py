@@ -5,12 +5,13 @@ follow, the same for all patches of a store.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dioptre.errors import FileError
+from dioptre.errors import FileError, InputError
 
 SPLITS = ("train", "validation", "test")
 REQUIRED: dict[str, type] = {
@@ -34,9 +35,12 @@ def rows_to_table(rows: Sequence[Row], positions: int) -> pa.Table:
 
     Args:
         rows: For each patch the columns of REQUIRED (truth is a position of the ladder; row and col are its
-            place in the frame in pixels; where_x and where_y its centre, in [-1, 1]) and any further ones.
+            corner in the frame in pixels; where_x and where_y its centre, in [-1, 1]) and any further ones.
             Without any patch the table has the required columns only.
         positions: How many positions the ladder has.
+
+    Raises:
+        InputError: If a row does not belong in a store, or not to the others.
     """
     if not rows:
         return pa.table({name: pa.array([], ARROW_TYPES[kind]) for name, kind in REQUIRED.items()})
@@ -44,12 +48,22 @@ def rows_to_table(rows: Sequence[Row], positions: int) -> pa.Table:
     arrays = {name: pa.array(values, _arrow_type(name, values)) for name, values in columns.items()}
     for name, kind in REQUIRED.items():
         if arrays[name].type != ARROW_TYPES[kind]:
-            raise FileError(f"the column {name} holds {kind.__name__}, not {arrays[name].type}")
+            raise InputError(f"the column {name} holds {kind.__name__}, not {arrays[name].type}")
     _check_each(columns, "split", lambda value: value in SPLITS, f"one of {', '.join(SPLITS)}")
     _check_each(columns, "truth", lambda value: 0 <= value < positions, f"in 0..{positions - 1}")
     for name in ("where_x", "where_y"):
         _check_each(columns, name, lambda value: -1 <= value <= 1, "in [-1, 1]")
     return pa.table(arrays)
+
+
+def check_columns(path: Path, table: pa.Table) -> None:
+    """Raises FileError if a table that was read lacks a required column, or has another type in it."""
+    for name, kind in REQUIRED.items():
+        if name not in table.column_names:
+            raise FileError(f"{path} has no column {name}; it has {', '.join(table.column_names)}")
+        found = table.schema.field(name).type
+        if found != ARROW_TYPES[kind] or table.column(name).null_count:
+            raise FileError(f"{path}: the column {name} holds {kind.__name__} for each patch, not {found}")
 
 
 def _rows_to_columns(rows: Sequence[Row]) -> Columns:
@@ -58,7 +72,7 @@ def _rows_to_columns(rows: Sequence[Row]) -> Columns:
         odd = names.keys() ^ row.keys()
         if odd:
             name = sorted(odd)[0]
-            raise FileError(f"all rows of a store have the same columns, but {name} is not in all of them")
+            raise InputError(f"all rows of a store have the same columns, but {name} is not in all of them")
     return {name: [_plain(row[name]) for row in rows] for name in names}
 
 
@@ -73,14 +87,14 @@ def _arrow_type(name: str, values: list[Any]) -> pa.DataType:
         return ARROW_TYPES[float]
     if len(kinds) != 1 or not kinds <= ARROW_TYPES.keys():
         found = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise FileError(f"the column {name} holds text, whole numbers, numbers or bool, not {found}")
+        raise InputError(f"the column {name} holds text, whole numbers, numbers or bool, not {found}")
     return ARROW_TYPES[kinds.pop()]
 
 
 def _check_each(columns: Columns, name: str, holds: Callable[[Any], bool], expected: str) -> None:
     for value in columns[name]:
         if not holds(value):
-            raise FileError(f"the {name} of a patch is {expected}, not {value!r}")
+            raise InputError(f"the {name} of a patch is {expected}, not {value!r}")
 
 
 def join_tables(parts: str, tables: Mapping[str, pa.Table]) -> pa.Table:
@@ -89,6 +103,9 @@ def join_tables(parts: str, tables: Mapping[str, pa.Table]) -> pa.Table:
     Args:
         parts: What the tables belong to, for errors: "shards".
         tables: The table of each part, at least one.
+
+    Raises:
+        FileError: If their columns differ.
     """
     first, names = next((part, table.column_names) for part, table in tables.items())
     for part, table in tables.items():

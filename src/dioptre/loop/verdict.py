@@ -18,8 +18,10 @@ The peak must stand out of the slices on *both* sides. If it does so on one side
 rising where the stack ends: the focus lies beyond.
 """
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Final
@@ -44,7 +46,6 @@ RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the 
 VALLEY: Final = 0.15  # how deep that valley is at least
 NEAR: Final = 1 / 12  # of the ladder: so far from the answer probability counts for it
 PROBABLE: Final = 0.5  # how much of a posterior must be near an answer
-BEYOND: Final = 0.9  # how much of it beyond an end of the ladder means that the focus is there
 OTHER_SIDE: Final = 0.1  # how much of it on another side of focus makes an answer ambiguous
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
 DIP: Final = 0.5  # of the lower peak: how deep the valley between two sides is at least
@@ -149,11 +150,11 @@ class Exposure:
 
 @dataclass(frozen=True, eq=False)
 class SliceExposures:
-    """The same, slice by slice."""
+    """The same, slice by slice; the slice is the last axis."""
 
-    saturated: Float[np.ndarray, " slice"]
-    mean: Float[np.ndarray, " slice"]
-    finite: Bool[np.ndarray, " slice"]
+    saturated: Float[np.ndarray, "*region slice"]
+    mean: Float[np.ndarray, "*region slice"]
+    finite: Bool[np.ndarray, "*region slice"]
 
     @classmethod
     def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "SliceExposures":
@@ -173,13 +174,16 @@ class SliceExposures:
         )
 
 
-def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exposure) -> Verdict:
+def judge(
+    curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exposure, covered: float = 1.0
+) -> Verdict:
     """Returns the verdict on a focus curve.
 
     Args:
         curve: A score for each slice in order; minus infinity for slices that were left out.
         tiles: Curves of parts of the region; None if it is too small to be cut.
         exposure: How bright the region is.
+        covered: How much of the region the tiles cover: the noise of the rest averages out with theirs.
     """
     reasons = []
     if not exposure.finite:
@@ -197,7 +201,7 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
         reasons += [Reason.FLAT_CURVE, *_too_dark(exposure)]
         return Verdict(State.FAILED, 0.0, tuple(reasons))
     height = (height - height.min()) / scale
-    noise = Noise.of(height, None if tiles is None else tiles[:, sound])
+    noise = Noise.of(height, None if tiles is None else tiles[:, sound], covered)
     if noise.unknown:
         reasons.append(Reason.TOO_SMALL)
     shape = shape_reasons(height, noise.needed_rise(len(height)))
@@ -226,11 +230,10 @@ def judge_posterior(posterior: Posterior, exposure: Exposure) -> Verdict:
     reasons = [Reason.NOT_FINITE] if not exposure.finite else []
     if exposure.saturated > SATURATED:
         reasons.append(Reason.SATURATED)
-    if posterior.beyond_far[0] >= BEYOND:
-        reasons.append(Reason.BEYOND_FAR)
-    elif posterior.beyond_near[0] >= BEYOND:
-        reasons.append(Reason.BEYOND_NEAR)
-    elif len(sides) > 1 and rivals:
+    if posterior.is_beyond[0]:
+        far = posterior.beyond_far[0] >= posterior.beyond_near[0]
+        reasons.append(Reason.BEYOND_FAR if far else Reason.BEYOND_NEAR)
+    elif rivals:
         reasons.append(Reason.AMBIGUOUS)
     elif sure < PROBABLE:
         reasons += [Reason.UNSURE, *_too_dark(exposure)]
@@ -254,18 +257,18 @@ def candidates(posterior: Posterior) -> tuple[Candidate, ...]:
     Two peaks are two sides if they are not near each other and the valley between them is deep. What lies
     beyond an end belongs to the side at that end.
     """
-    held = posterior.held[0]
-    reach = reach_of(len(held))
+    chances = posterior.held[0]
+    reach = reach_of(len(chances))
     peaks: list[int] = []
-    for at in np.argsort(-held, kind="stable"):
+    for at in np.argsort(-chances, kind="stable"):
         if all(
-            abs(at - peak) > reach and held[min(at, peak) : max(at, peak)].min() < DIP * held[at]
+            abs(at - peak) > reach and chances[min(at, peak) : max(at, peak)].min() < DIP * chances[at]
             for peak in peaks
         ):
             peaks.append(int(at))
     peaks.sort()
-    valleys = [a + int(np.argmin(held[a:b])) for a, b in pairwise(peaks)]
-    sides = np.split(held, valleys)
+    valleys = [a + int(np.argmin(chances[a:b])) for a, b in pairwise(peaks)]
+    sides = np.split(chances, valleys)
     found = [Candidate(peak, float(side.sum())) for peak, side in zip(peaks, sides, strict=True)]
     found.sort(key=lambda one: -one.probability)
     return tuple(one for at, one in enumerate(found) if at == 0 or one.probability >= NEGLIGIBLE)
@@ -283,10 +286,10 @@ class Noise:
     roughness: float | None
 
     @classmethod
-    def of(cls, curve: Curve, tiles: Float[np.ndarray, "tile n"] | None) -> "Noise":
+    def of(cls, curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, covered: float = 1.0) -> "Noise":
         """Returns the noise of a curve, as far as there are tiles and slices enough to tell."""
         return cls(
-            None if tiles is None or len(tiles) < FEW_TILES else disagreement(tiles),
+            None if tiles is None or len(tiles) < FEW_TILES else math.sqrt(covered) * disagreement(tiles),
             None if len(curve) < FEW_SLICES else roughness(curve),
         )
 
@@ -388,9 +391,14 @@ def repeatability(curve: Curve, noise: float) -> float:
     smooth = (padded[:-2] + 2 * curve + padded[2:]) / 4
     peak = int(curve.argmax())
     smooth[peak] = max(smooth[peak], curve[peak] - noise)  # a narrow true peak is not smoothed away
-    draws = smooth + noise * np.random.default_rng(0).standard_normal((_DRAWS, len(curve)))
+    draws = smooth + noise * _fresh_noise(len(curve))
     near = max(1, round(len(curve) / 25))
     return float(np.mean(np.abs(draws.argmax(axis=1) - peak) <= near))
+
+
+@cache
+def _fresh_noise(n: int) -> Float[np.ndarray, "draw n"]:
+    return np.random.default_rng(0).standard_normal((_DRAWS, n))
 
 
 def peak_position(curve: Curve) -> float:

@@ -2,13 +2,13 @@
 
 METHODS is one literal table. It feeds the command line, the tables, the tests and the docs.
 
-    base      Autofocuser, Method, Problem
+    base      Autofocuser, Family, Method, Problem
     measure   statistics, measures, and their evaluation on patches
     contrast  the 37 contrast measures (I*)
     stereo    the 8 dual-pixel measures (D*)
     learned   networks in ONNX files; those that come with the package are in dioptre/weights
     frame     all patches of a whole frame at once
-    kernels   what runs in the inner loops
+    kernels   what runs in the inner loops, by subject
 """
 
 import difflib

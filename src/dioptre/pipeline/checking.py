@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 from scipy.ndimage import gaussian_filter1d
 
-from dioptre.dataset.store import SOURCES, PatchStore, open_patches
+from dioptre.dataset.manifest import described_by
+from dioptre.dataset.store import LARGEST_CODE, PatchStore, open_patches
 from dioptre.errors import InputError
 from dioptre.methods import best_index, scores
 from dioptre.stack import LEFT, RIGHT
@@ -34,7 +35,6 @@ SURE = 4.0  # standard errors that make a disparity certain
 AWAY = (0.15, 0.25)  # parts of the ladder away from the peak at which views are compared
 CODE_PATCHES = 200  # whose bare codes are looked at
 CODE_SLICES = 6
-CODES = 65535.0  # the largest code there is
 QUARTERS = 4  # upsampled codes come in quarters
 EIGHT_BITS = 255
 SCALES = np.geomspace(0.2, 5.0, 163)  # of the labels' dioptres, by 2 per cent
@@ -42,7 +42,8 @@ FEWEST_LEVELS = 300  # more steps between black and white than 8 bits have
 DARK = 0.05  # of the range from black to white: somewhere in a store it is darker than this
 CLIPPED = 0.25  # of all codes at or below black are too many, even in the dark
 
-Patches = Int[np.ndarray, " patch"]  # rows of the table, or an index for each
+Rows = Int[np.ndarray, " patch"]  # of the table
+Indices = Int[np.ndarray, " patch"]  # positions of the ladder
 Errors = Float[np.ndarray, " patch"]
 
 
@@ -64,7 +65,7 @@ class CaptureCheck:
 
 
 @dataclass(frozen=True)
-class Report:
+class StoreCheck:
     """What the self-check saw.
 
     Attributes:
@@ -135,7 +136,7 @@ def check(
     patches_per_capture: int = 24,
     seed: int = 0,
     done: Callable[[int, int], None] | None = None,
-) -> Report:
+) -> StoreCheck:
     """Returns what a look at some patches of a store tells about its labels and codes.
 
     Args:
@@ -147,23 +148,28 @@ def check(
     if patches_per_capture < 1:
         raise InputError(f"a check looks at one patch of a capture or more, not {patches_per_capture}")
     store = open_patches(path)
-    rows = _sample_rows(store, patches_per_capture, np.random.default_rng(seed))
-    peaks, disparities = _look(store, rows, done)
-    truth = store.column("truth")[rows]
-    rotate = store.manifest.get("config", {}).get("rotate")
+    sample = store.select(_sample_rows(store, patches_per_capture, np.random.default_rng(seed)))
+    peaks, disparities = _look(sample, done)
     evidence = (
-        _compare(store, rows, truth, peaks)
-        | _fit_depth(store, truth, peaks)
-        | _look_at_codes(store, rows)
+        _compare(sample, peaks)
+        | _fit_depth(sample, peaks)
+        | _look_at_codes(sample)
         | _summarise_disparities(disparities)
     )
-    report = Report(
-        path=str(path), patches=len(store), sampled=len(rows), kept=_kept(store), rotate=rotate, **evidence
+    found = StoreCheck(
+        path=str(path),
+        patches=len(store),
+        sampled=len(sample),
+        histogram=tuple(np.bincount(store.column("truth"), minlength=len(store.format.grid)).tolist()),
+        kept=_kept(store),
+        min_depth_m=_config_entry(store, "min_depth_m"),
+        rotate=_config_entry(store, "rotate"),
+        **evidence,
     )
-    return replace(report, flags=flags_of(report))
+    return replace(found, flags=flags_of(found))
 
 
-def _sample_rows(store: PatchStore, patches_per_capture: int, rng: np.random.Generator) -> Patches:
+def _sample_rows(store: PatchStore, patches_per_capture: int, rng: np.random.Generator) -> Rows:
     """Returns some patches of each capture, in the order of the table."""
     captures = np.unique(store.column("capture"), return_inverse=True)[1]
     order = rng.permutation(len(store))
@@ -177,12 +183,12 @@ def _sample_rows(store: PatchStore, patches_per_capture: int, rng: np.random.Gen
 
 
 def _look(
-    store: PatchStore, rows: Patches, done: Callable[[int, int], None] | None
-) -> tuple[Patches, Float[np.ndarray, "patch 2"] | None]:
+    sample: PatchStore, done: Callable[[int, int], None] | None
+) -> tuple[Indices, Float[np.ndarray, "patch 2"] | None]:
     """Returns the peak of each patch and, if there are two views, its disparity along columns and rows."""
     peaks, disparities = [], []
-    for start in range(0, len(rows), BATCH):
-        stack = store.stack(rows[start : start + BATCH])
+    for start in range(0, len(sample), BATCH):
+        stack = sample.stack(range(start, min(start + BATCH, len(sample))))
         found = best_index(scores(stack, [METHOD])[METHOD])
         peaks.append(found)
         if stack.views == 2:
@@ -190,14 +196,14 @@ def _look(
                 _disparity(pixels, int(peak)) for pixels, peak in zip(stack.pixels, found, strict=True)
             ]
         if done:
-            done(start + len(found), len(rows))
+            done(start + len(found), len(sample))
     return np.concatenate(peaks), np.array(disparities) if disparities else None
 
 
-def _compare(store: PatchStore, rows: Patches, truth: Patches, peaks: Patches) -> dict[str, Any]:
+def _compare(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
     """Returns how the peaks differ from the labels."""
-    errors, n = (peaks - truth).astype(np.float64), len(store.format.grid)
-    captures = store.column("capture")[rows]
+    truth, captures = sample.column("truth"), sample.column("capture")
+    errors, n = (peaks - truth).astype(np.float64), len(sample.format.grid)
     several = np.ptp(truth) > 0
     return {
         "bias": float(np.median(errors)),
@@ -205,7 +211,6 @@ def _compare(store: PatchStore, rows: Patches, truth: Patches, peaks: Patches) -
         "slope": float(np.polyfit(truth, peaks, 1)[0]) if several else 0.0,
         "correlation": float(np.corrcoef(truth, peaks)[0, 1]) if several and np.ptp(peaks) > 0 else 0.0,
         "captures": tuple(_check_capture(str(one), errors[captures == one]) for one in np.unique(captures)),
-        "histogram": tuple(np.bincount(store.column("truth"), minlength=n).tolist()),
         "misfit": _misfit(peaks, truth),
         "misfit_shifted": _misfit(peaks, truth + np.median(errors)),
         "misfit_reversed": _misfit(peaks, n - 1 - truth),
@@ -221,18 +226,18 @@ def _deviation(values: Errors) -> float:
     return float(1.4826 * np.median(np.abs(values - np.median(values))))
 
 
-def _misfit(peaks: Patches, labels: Patches | Float[np.ndarray, " patch"]) -> float:
+def _misfit(peaks: Indices, labels: Indices | Float[np.ndarray, " patch"]) -> float:
     return float(np.minimum(np.abs(peaks - labels), FAR_OFF).mean())
 
 
-def _fit_depth(store: PatchStore, truth: Patches, peaks: Patches) -> dict[str, Any]:
+def _fit_depth(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
     """Returns which multiple of the labels' dioptres fits the peaks best, and how well.
 
     Depth codes are even in dioptres, so that another distance of code 0 multiplies the dioptres of all labels
     (but for the hundredth of a dioptre at their far end). Labels at the ends of the ladder say too little.
     """
-    grid, told = store.format.grid, store.manifest.get("config", {}).get("min_depth_m")
-    found: dict[str, Any] = {"min_depth_m": told, "depth_scale": None, "misfit_scaled": None}
+    grid, truth = sample.format.grid, sample.column("truth")
+    found: dict[str, Any] = {"depth_scale": None, "misfit_scaled": None}
     inside = (truth > 0) & (truth < len(grid) - 1)
     if not grid.known or inside.sum() < FEW_PATCHES:
         return found
@@ -244,39 +249,42 @@ def _fit_depth(store: PatchStore, truth: Patches, peaks: Patches) -> dict[str, A
 
 def _kept(store: PatchStore) -> dict[str, tuple[float, float | None]]:
     """Returns the fraction of patches that an import kept of each split, and the paper's."""
-    splits = store.manifest.get("summary", {}).get("splits", {})
-    return {split: (found["fraction"], found["paper"]) for split, found in splits.items()}
+    with described_by(store.path):
+        splits = store.manifest.get("summary", {}).get("splits", {})
+        return {split: (found["fraction"], found["paper"]) for split, found in splits.items()}
+
+
+def _config_entry(store: PatchStore, name: str) -> Any:
+    """Returns how the store was made, as far as it tells; None if it does not."""
+    with described_by(store.path):
+        return store.manifest.get("config", {}).get(name)
 
 
 # Codes
 
 
-def _look_at_codes(store: PatchStore, rows: Patches) -> dict[str, Any]:
+def _look_at_codes(sample: PatchStore) -> dict[str, Any]:
     """Returns what the bare codes of some slices are like."""
-    form = replace(store.format, black=0.0, white=CODES)
-    source = SOURCES[store.manifest["kind"]](store.path, form, store.manifest, store.table)
-    bare = PatchStore(store.path, form, store.manifest, store.table, source)
-    some = rows[np.linspace(0, len(rows) - 1, min(CODE_PATCHES, len(rows))).astype(int)]
+    bare, form = sample.as_codes(), sample.format
+    some = np.linspace(0, len(sample) - 1, min(CODE_PATCHES, len(sample))).astype(int)
     slices = np.unique(np.linspace(0, len(form.grid) - 1, CODE_SLICES).astype(int))
-    black, white = store.format.black, store.format.white
-    seen = np.zeros(QUARTERS * int(CODES) + 1, dtype=bool)
+    seen = np.zeros(QUARTERS * int(LARGEST_CODE) + 1, dtype=bool)
     low, clipped = [], []
-    for row in some:
-        quarters = np.rint(bare.stack([int(row)], slices).pixels * np.float32(QUARTERS * CODES)).astype(
-            np.int64
-        )
+    for row in some.tolist():
+        pixels = bare.stack([row], slices).pixels
+        quarters = np.rint(pixels * np.float32(QUARTERS * LARGEST_CODE)).astype(np.int64)
         seen[quarters] = True
         low.append(np.percentile(quarters, 0.1) / QUARTERS)
-        clipped.append(np.mean(quarters <= QUARTERS * black))
+        clipped.append(np.mean(quarters <= QUARTERS * form.black))
     values = np.flatnonzero(seen)
     steps = np.diff(values)
     return {
-        "black": black,
-        "white": white,
+        "black": form.black,
+        "white": form.white,
         "darkest": float(np.percentile(low, 2)),
         "largest": float(values[-1] / QUARTERS),
         "clipped": float(np.mean(clipped)),
-        "levels": int((white - black) * QUARTERS / steps.min()) if steps.size else 1,
+        "levels": int((form.white - form.black) * QUARTERS / steps.min()) if steps.size else 1,
     }
 
 
@@ -316,91 +324,91 @@ def _summarise_disparities(disparities: Float[np.ndarray, "patch 2"] | None) -> 
 # Flags
 
 
-def flags_of(report: Report) -> tuple[str, ...]:
+def flags_of(found: StoreCheck) -> tuple[str, ...]:
     """Returns what is wrong with a store, the likeliest cause first.
 
     What a cause explains is not said again: pictures that are black have no peaks, and slices in the wrong
     order turn the disparity round.
     """
-    unreadable = _flag_bits(report) or _flag_black(report)
-    labels = _flag_order(report) or _flag_min_depth(report) or _flag_bias(report)
-    disparity = _flag_axis(report) or _flag_sign(report)
-    found = (unreadable, *(() if report.clipped > 0.5 else (labels, disparity)), _flag_few(report))
-    return tuple(flag for flag in found if flag)
+    unreadable = _flag_bits(found) or _flag_black(found)
+    labels = _flag_order(found) or _flag_min_depth(found) or _flag_bias(found)
+    disparity = _flag_axis(found) or _flag_sign(found)
+    flags = (unreadable, *(() if found.clipped > 0.5 else (labels, disparity)), _flag_few(found))
+    return tuple(flag for flag in flags if flag)
 
 
-def _flag_bits(report: Report) -> str | None:
-    most_below = report.clipped > 0.5 or report.white > 16 * EIGHT_BITS
-    if report.largest <= EIGHT_BITS < report.white and most_below:
+def _flag_bits(found: StoreCheck) -> str | None:
+    most_below = found.clipped > 0.5 or found.white > 16 * EIGHT_BITS
+    if found.largest <= EIGHT_BITS < found.white and most_below:
         return (
-            f"the codes reach only {report.largest:g} where white is {report.white:g}: 16-bit pictures were "
+            f"the codes reach only {found.largest:g} where white is {found.white:g}: 16-bit pictures were "
             "read as 8-bit ones; read them at their full depth"
         )
-    if report.white > EIGHT_BITS and report.levels < FEWEST_LEVELS:
+    if found.white > EIGHT_BITS and found.levels < FEWEST_LEVELS:
         return (
-            f"the codes have {report.levels} levels between black and white, as 8-bit pictures have: import "
+            f"the codes have {found.levels} levels between black and white, as 8-bit pictures have: import "
             "the original 16-bit files"
         )
     return None
 
 
-def _flag_black(report: Report) -> str | None:
-    if report.clipped > CLIPPED:
+def _flag_black(found: StoreCheck) -> str | None:
+    if found.clipped > CLIPPED:
         return (
-            f"{report.clipped:.0%} of the pixels are at or below black, {report.black:g}: the black level is "
+            f"{found.clipped:.0%} of the pixels are at or below black, {found.black:g}: the black level is "
             "too high"
         )
-    bright = report.darkest - report.black > DARK * (report.white - report.black)
-    if bright and report.sampled >= FEW_PATCHES:
+    bright = found.darkest - found.black > DARK * (found.white - found.black)
+    if bright and found.sampled >= FEW_PATCHES:
         return (
-            f"the darkest pixels have code {report.darkest:.0f}, far above black, {report.black:g}: the "
+            f"the darkest pixels have code {found.darkest:.0f}, far above black, {found.black:g}: the "
             "black level is probably too low"
         )
     return None
 
 
-def _flag_order(report: Report) -> str | None:
-    if report.misfit_reversed < BETTER * report.misfit:
+def _flag_order(found: StoreCheck) -> str | None:
+    if found.misfit_reversed < BETTER * found.misfit:
         return (
             f"the sharpest slices agree with the labels counted from the other end (off by "
-            f"{report.misfit_reversed:.1f} instead of {report.misfit:.1f} indices): the slices are in "
+            f"{found.misfit_reversed:.1f} instead of {found.misfit:.1f} indices): the slices are in "
             "reverse order; index 0 must be the far end"
         )
     return None
 
 
-def _flag_min_depth(report: Report) -> str | None:
-    if report.depth_scale is None or report.misfit_scaled is None:
+def _flag_min_depth(found: StoreCheck) -> str | None:
+    if found.depth_scale is None or found.misfit_scaled is None:
         return None
-    if abs(report.depth_scale - 1) < 0.1:
+    if abs(found.depth_scale - 1) < 0.1:
         return None
-    if report.misfit_scaled > min(BETTER * report.misfit, report.misfit_shifted):
+    if found.misfit_scaled > min(BETTER * found.misfit, found.misfit_shifted):
         return None
-    told = "" if report.min_depth_m is None else f", as --min-depth {report.min_depth_m:g} makes them"
+    told = "" if found.min_depth_m is None else f", as --min-depth {found.min_depth_m:g} makes them"
     fits = (
-        f"divide the depths by {report.depth_scale:.2g}"
-        if report.min_depth_m is None
-        else f"--min-depth {report.min_depth_m / report.depth_scale:.2g} fits"
+        f"divide the depths by {found.depth_scale:.2g}"
+        if found.min_depth_m is None
+        else f"--min-depth {found.min_depth_m / found.depth_scale:.2g} fits"
     )
     return (
-        f"the sharpest slices are at {report.depth_scale:.2g} times the dioptres of the labels{told} "
-        f"(off by {report.misfit:.1f} indices, {report.misfit_scaled:.1f} if scaled): {fits}"
+        f"the sharpest slices are at {found.depth_scale:.2g} times the dioptres of the labels{told} "
+        f"(off by {found.misfit:.1f} indices, {found.misfit_scaled:.1f} if scaled): {fits}"
     )
 
 
-def _flag_bias(report: Report) -> str | None:
-    doubt = 1.25 * report.spread / np.sqrt(report.sampled)  # standard error of a median
-    if abs(report.bias) <= BIAS + 2 * doubt:
+def _flag_bias(found: StoreCheck) -> str | None:
+    doubt = 1.25 * found.spread / np.sqrt(found.sampled)  # standard error of a median
+    if abs(found.bias) <= BIAS + 2 * doubt:
         return None
-    side = "nearer" if report.bias > 0 else "farther"
+    side = "nearer" if found.bias > 0 else "farther"
     return (
-        f"the sharpest slices are {abs(report.bias):.1f} indices {side} than the labels in the middle of all "
+        f"the sharpest slices are {abs(found.bias):.1f} indices {side} than the labels in the middle of all "
         "patches: compare the focus distances and the depth of the labels"
     )
 
 
-def _flag_axis(report: Report) -> str | None:
-    cols, rows, doubt = report.disparity_cols, report.disparity_rows, report.disparity_doubt
+def _flag_axis(found: StoreCheck) -> str | None:
+    cols, rows, doubt = found.disparity_cols, found.disparity_rows, found.disparity_doubt
     if cols is None or rows is None or doubt is None:
         return None
     if abs(rows) > 2 * abs(cols) and abs(rows) > SURE * doubt:
@@ -411,19 +419,19 @@ def _flag_axis(report: Report) -> str | None:
     return None
 
 
-def _flag_sign(report: Report) -> str | None:
-    cols, doubt = report.disparity_cols, report.disparity_doubt
+def _flag_sign(found: StoreCheck) -> str | None:
+    cols, doubt = found.disparity_cols, found.disparity_doubt
     if cols is None or doubt is None:
         return None
-    reverse = -1 if _flag_order(report) else 1
+    reverse = -1 if _flag_order(found) else 1
     if reverse * cols >= -SURE * doubt:
         return None
-    other = {"ccw": "cw", "cw": "ccw"}.get(report.rotate or "")
+    other = {"ccw": "cw", "cw": "ccw"}.get(found.rotate or "")
     remedy = f"turn the pictures the other way, --rotate {other}, or swap" if other else "swap"
     return f"the views are apart the wrong way round ({cols:+.3f} pixels an index): {remedy} left and right"
 
 
-def _flag_few(report: Report) -> str | None:
-    if report.sampled >= FEW_PATCHES:
+def _flag_few(found: StoreCheck) -> str | None:
+    if found.sampled >= FEW_PATCHES:
         return None
-    return f"the store has only {report.sampled} patches to judge by, fewer than {FEW_PATCHES}"
+    return f"the store has only {found.sampled} patches to judge by, fewer than {FEW_PATCHES}"

@@ -8,17 +8,17 @@ label is that of the patch.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, UInt16
 
-from dioptre.dataset.store import SOURCES, PatchStore, StoreWriter, open_patches
-from dioptre.errors import InputError
+from dioptre.dataset.store import PatchStore, StoreWriter, open_patches
+from dioptre.errors import FileError, InputError
 from dioptre.groundtruth.register import (
     KERNEL_REACH,
     PHASE,
@@ -34,31 +34,13 @@ from dioptre.groundtruth.register import (
 )
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import CameraModel, breathing
-from dioptre.pipeline.processes import map_in_order
+from dioptre.pipeline.settings import Registration
+from dioptre.pipeline.shards import write_shards
 
 MULTIPLE = 8  # of which a size that is not asked for is one
 SPARE = 8  # pixels of drift that a search may find beyond the calibrated one
 ZOOM_FACTOR = "zoom_factor"  # the column that only registered stores have
 WHITE = 65535.0  # of the registered codes, which begin at 0: finer than any sensor's
-
-
-@dataclass(frozen=True)
-class Registration:
-    """What decides a registered store, beside the store it is made from.
-
-    Attributes:
-        how: "calibrated" by the focus distances, or "searched" from there for what makes slices alike.
-        camera: "pixel3", or the path of a camera's TOML file. A store that knows its ladder uses that.
-        principal_point: What the image is magnified about, (x, y) pixels from the centre of the frame.
-        size: Rows and columns of a registered patch. 0 for that of the store if it holds whole captures, or
-            else for the largest multiple of MULTIPLE that every patch can fill, less SPARE pixels if the
-            motion is searched.
-    """
-
-    how: Literal["calibrated", "searched"] = "calibrated"
-    camera: str = "pixel3"
-    principal_point: tuple[float, float] = (0.0, 0.0)
-    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,14 +59,14 @@ class Registered:
 
 
 @dataclass(frozen=True, eq=False)
-class _Source:
+class _Unregistered:
     """A store to be registered; pickled, it is opened again.
 
     Attributes:
         store: The patches; of whole captures with as much around them as breathing moves in.
         camera: With the store's ladder.
         registration: How to register.
-        places: (patch, 2): the centre of each patch, (x, y) pixels from the centre of the frame.
+        centres: (patch, 2): the centre of each patch, (x, y) pixels from the centre of the frame.
         began: (patch, 2): the pixel (x, y) of each patch at which it began before it was widened.
         size: Rows and columns that patches had before.
     """
@@ -92,17 +74,17 @@ class _Source:
     store: PatchStore
     camera: CameraModel
     registration: Registration
-    places: Float[np.ndarray, "patch 2"]
+    centres: Float[np.ndarray, "patch 2"]
     began: Int[np.ndarray, "patch 2"]
     size: int
 
-    def __reduce__(self) -> tuple[Callable[[Path, Registration], "_Source"], tuple[Path, Registration]]:
-        return _open_source, (self.store.path.absolute(), self.registration)
+    def __reduce__(self) -> tuple[Callable[[Path, Registration], "_Unregistered"], tuple[Path, Registration]]:
+        return _open_unregistered, (self.store.path.absolute(), self.registration)
 
     def guess(self, row: int) -> Motion:
         """Returns the calibrated motion of a patch."""
-        x, y = self.places[row].tolist()
-        return calibrated_motion(self.camera, (x, y), self.registration.principal_point)
+        x, y = self.centres[row].tolist()
+        return calibrated_motion(self.camera, (x, y), self.registration.point)
 
     @property
     def widened(self) -> bool:
@@ -128,7 +110,7 @@ def register(
     source: Path,
     out: Path,
     registration: Registration,
-    workers: int,
+    executor: Executor | None,
     done: Callable[[int, int], None],
     shard_size: int = 64,
 ) -> Registered:
@@ -138,14 +120,16 @@ def register(
         source: Any store that `open_patches` opens.
         out: The folder of the registered store.
         registration: How to register.
-        workers: How many processes; the result does not depend on it.
+        executor: Who does it; None for this process. The result does not depend on it.
         done: Called with the number of patches written and of all.
         shard_size: Patches that are registered and written at a time.
 
     Raises:
-        InputError: If the store is registered or not from this camera, or no patch can fill the size.
+        FileError: If there is no store, or it is registered already.
+        InputError: If it is not from this camera, or no patch can fill the size.
     """
-    opened = _open_source(source, registration)
+    registration.check()
+    opened = _open_unregistered(source, registration)
     form = opened.store.format
     room = [opened.room(row) for row in range(len(opened.store))]
     size = registration.size or _default_size(opened, min(room))
@@ -158,15 +142,15 @@ def register(
     config = _config(opened, size)
     form = replace(form, size=size, black=0.0, white=WHITE, rows_per_native=1)
     writer = StoreWriter(out, form, config, len(rows), shard_size)
-    _write(writer, partial(_write_shard, writer, opened, rows), workers, done)
+    write_shards(writer, partial(_write_shard, writer, opened, rows), executor, done)
     return Registered(size, len(rows), len(room) - len(rows))
 
 
-def _default_size(source: _Source, room: int) -> int:
+def _default_size(unregistered: _Unregistered, room: int) -> int:
     """Returns the size of registered patches if none is asked for."""
-    if source.widened:
-        return source.size
-    return (room - _spare(source.registration)) // MULTIPLE * MULTIPLE
+    if unregistered.widened:
+        return unregistered.size
+    return (room - _spare(unregistered.registration)) // MULTIPLE * MULTIPLE
 
 
 def _spare(registration: Registration) -> int:
@@ -176,16 +160,16 @@ def _spare(registration: Registration) -> int:
 # The store
 
 
-def _open_source(path: Path, registration: Registration) -> _Source:
+def _open_unregistered(path: Path, registration: Registration) -> _Unregistered:
     store = open_patches(path)
     if ZOOM_FACTOR in store.table.column_names:
-        raise InputError(f"{path} is registered already; register the store that it was made from")
+        raise FileError(f"{path} is registered already; register the store that it was made from")
     camera = _camera_of(store, registration.camera)
-    size, first = store.format.size, _corners(store)
-    if "frame" in store.manifest:
+    size, first = store.format.size, _first_pixels(store)
+    if store.frame is not None:
         store = _widened(store, camera, registration)
-    places = _centres(store, camera)
-    return _Source(store, camera, registration, places, first - _corners(store), size)
+    began = first - _first_pixels(store)
+    return _Unregistered(store, camera, registration, _centres(store, camera), began, size)
 
 
 def _camera_of(store: PatchStore, name: str) -> CameraModel:
@@ -211,94 +195,75 @@ def _camera_of(store: PatchStore, name: str) -> CameraModel:
     return camera
 
 
-def _corners(store: PatchStore) -> Int[np.ndarray, "patch 2"]:
+def _first_pixels(store: PatchStore) -> Int[np.ndarray, "patch 2"]:
     """Returns the first pixel (x, y) of each patch in the frame."""
     return np.stack([store.column("col"), store.column("row")], axis=1)
 
 
 def _centres(store: PatchStore, camera: CameraModel) -> Float[np.ndarray, "patch 2"]:
     """Returns the centre of each patch, (x, y) pixels from the centre of the frame."""
-    return _corners(store) + (store.format.size - np.array(camera.frame[::-1])) / 2
+    return _first_pixels(store) + (store.format.size - np.array(camera.frame[::-1])) / 2
 
 
 def _widened(store: PatchStore, camera: CameraModel, registration: Registration) -> PatchStore:
     """Returns a store of captures with larger patches, that keep what breathing moves out of them."""
     form, frame = store.format, np.array(camera.frame[::-1])
-    outward = _centres(store, camera) - np.array(registration.principal_point)
+    outward = _centres(store, camera) - np.array(registration.point)
     drift = (breathing(camera)[-1] - 1) * (outward + np.sign(outward) * form.size / 2)
     more = int(np.ceil(np.abs(drift).max())) + 2 * KERNEL_REACH + _spare(registration)
     size = min(form.size + more + more % 2, int(frame.min()))
-    wanted = _corners(store) + (form.size - size) / 2 + drift / 2
+    wanted = _first_pixels(store) + (form.size - size) / 2 + drift / 2
     first = np.clip(np.rint(wanted / 2) * 2, 0, frame - size).astype(np.int64)  # native rows come in pairs
-    table = store.table
-    for name, values in (("col", first[:, 0]), ("row", first[:, 1])):
-        table = table.set_column(table.column_names.index(name), name, [values])
-    form = replace(form, size=size)
-    source = SOURCES[store.manifest["kind"]](store.path, form, store.manifest, table)
-    return PatchStore(store.path, form, store.manifest, table, source)
+    return store.with_windows(first[:, ::-1], size)
 
 
 # Writing
 
 
-def _config(source: _Source, size: int) -> dict[str, Any]:
+def _config(unregistered: _Unregistered, size: int) -> dict[str, Any]:
     """Returns what decides the registered store, as plain JSON."""
-    camera, manifest = source.camera, source.store.manifest
+    camera, manifest = unregistered.camera, unregistered.store.manifest
     return {
-        "how": source.registration.how,
+        "how": unregistered.registration.how,
         "camera": {
             "name": camera.name,
             "focal_length_mm": camera.focal_length_mm,
             "frame": list(camera.frame),
         },
-        "principal_point": list(source.registration.principal_point),
+        "principal_point": list(unregistered.registration.point),
         "size": size,
         "source": {"sha256": manifest.get("sha256"), "config": manifest.get("config")},
     }
 
 
-def _write(
-    writer: StoreWriter, shard: Callable[[int], int], workers: int, done: Callable[[int, int], None]
-) -> None:
-    """Writes the shards that are missing, in this process or in several."""
-    missing = writer.missing_shards()
-    finished = writer.total - sum(len(writer.patches(number)) for number in missing)
-    done(finished, writer.total)
-    with closing(map_in_order(shard, missing, workers)) as counts:
-        for count in counts:
-            finished += count
-            done(finished, writer.total)
-    writer.finish()
-
-
-def _write_shard(writer: StoreWriter, source: _Source, rows: Sequence[int], number: int) -> int:
-    patches = [_register_patch(source, rows[at], writer.format.size) for at in writer.patches(number)]
+def _write_shard(writer: StoreWriter, unregistered: _Unregistered, rows: Sequence[int], number: int) -> int:
+    patches = [_register_patch(unregistered, rows[at], writer.format.size) for at in writer.patches(number)]
     writer.write_shard(number, np.stack([codes for codes, _ in patches]), [row for _, row in patches])
     return len(patches)
 
 
 def _register_patch(
-    source: _Source, row: int, size: int
+    unregistered: _Unregistered, row: int, size: int
 ) -> tuple[UInt16[np.ndarray, "slice view size size"], dict[str, object]]:
     """Returns the codes of one registered patch, and its row."""
-    pixels = source.store.stack([row]).pixels[0]
-    n, guess = pixels.shape[-1], source.guess(row)
-    searched = source.registration.how == "searched"
+    pixels = unregistered.store.stack([row]).pixels[0]
+    n, guess = pixels.shape[-1], unregistered.guess(row)
+    searched = unregistered.registration.how == "searched"
     motion = search_motion(pixels.mean(axis=1), guess) if searched else guess
-    first = place_window(motion, n, size, source.wanted(row, size))
+    first = place_window(motion, n, size, unregistered.wanted(row, size))
     held = hold_inside(motion, n, first, size)
     found = {
         ZOOM_FACTOR: float(np.log(held.zoom[-1]) / np.log(guess.zoom[-1])),
         "held_px": float(np.abs(held.shift - motion.shift).max()),
     }
     codes = np.rint(np.clip(resample(pixels, held, first, size), 0.0, 1.0) * np.float32(WHITE))
-    return codes.astype(np.uint16), _moved_row(source, row, first, size) | found
+    return codes.astype(np.uint16), _moved_row(unregistered, row, first, size) | found
 
 
-def _moved_row(source: _Source, row: int, first: Pixel, size: int) -> dict[str, object]:
+def _moved_row(unregistered: _Unregistered, row: int, first: Pixel, size: int) -> dict[str, object]:
     """Returns a patch's row with the place of the window that begins at pixel `first` of the patch."""
-    old = source.store.table.slice(row, 1).to_pylist()[0]
-    moved = np.add(first, PHASE + (size - source.store.format.size) / 2)
-    x, y = (source.places[row] + moved) / (np.array(source.camera.frame[::-1]) / 2)
+    old = unregistered.store.table.slice(row, 1).to_pylist()[0]
+    moved = np.add(first, PHASE + (size - unregistered.store.format.size) / 2)
+    x, y = (unregistered.centres[row] + moved) / (np.array(unregistered.camera.frame[::-1]) / 2)
     place = {"row": old["row"] + first[1], "col": old["col"] + first[0]}
     return {**old, **place, "where_x": float(x), "where_y": float(y)}

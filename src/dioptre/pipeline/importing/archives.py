@@ -2,7 +2,9 @@
 
 An archive holds its captures' files in any order, typically all left frames of all captures before the right
 ones. Frames are decoded by threads and written as they come; the small maps wait in memory for the archive's
-end, when every capture of it must be complete. No capture is in two archives.
+end, when every capture of it must be complete. No capture is in two archives: which is the first of two that
+hold it is known only to who reads them one after the other. So there are no independent pieces here to send
+to other processes or machines: one process reads, and its threads decode.
 """
 
 from collections import deque
@@ -16,34 +18,19 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from dioptre.dataset.archives import ReadSome, list_archives, read_archive
 from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.labels import Frame
+from dioptre.dataset.frames import HEADER_BYTES, NativeFrame, decode_frame, read_header
+from dioptre.dataset.labels import FrameSize
 from dioptre.dataset.published import (
     CONFIDENCE_FOLDER,
     DEPTH_FOLDER,
-    HEADER_BYTES,
-    Item,
-    NativeFrame,
-    ReadSome,
+    PublishedFile,
     decode_confidence,
     decode_depth,
-    decode_frame,
-    list_archives,
-    read_archive,
-    read_header,
 )
 from dioptre.errors import ArchiveError, CaptureFileError, FileError
-from dioptre.pipeline.importing.rig import (
-    Found,
-    begin_outcome,
-    check_frame,
-    check_index,
-    open_writer,
-    read_labels,
-    refuse_missing,
-)
-from dioptre.pipeline.importing.settings import (
-    Import,
+from dioptre.pipeline.importing.outcomes import (
     Opened,
     Outcome,
     Outcomes,
@@ -51,21 +38,31 @@ from dioptre.pipeline.importing.settings import (
     complete,
     stop_or_go_on,
 )
+from dioptre.pipeline.importing.published import (
+    Inventory,
+    begin_outcome,
+    check_frame,
+    check_index,
+    open_writer,
+    read_labels,
+    refuse_missing,
+)
+from dioptre.pipeline.settings import Import
 
-AHEAD = 2  # frames a worker that wait to be decoded or written: bounds the memory
+AHEAD = 2  # frames a thread that wait to be decoded or written: bounds the memory
 
 
-def open_archives(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+def open_archives(source: Path, out: Path, settings: Import, threads: int, done: Progress) -> Opened:
     """Returns the writer of the archives' store, and the outcomes of their captures as they are imported."""
     archives = list_archives(source)
     writer = open_writer(out, settings, _first_frame(archives, settings))
-    return writer, _import_all(writer, settings, archives, max(workers, 1), done)
+    return writer, _import_all(writer, settings, archives, max(threads, 1), done)
 
 
-def _first_frame(archives: Sequence[Path], settings: Import) -> Frame:
+def _first_frame(archives: Sequence[Path], settings: Import) -> FrameSize:
     """Returns the size of the first frame that can be read."""
 
-    def wanted(item: Item) -> bool:
+    def wanted(item: PublishedFile) -> bool:
         return item.index is not None and _is_wanted(item, settings)
 
     fault = ""
@@ -73,31 +70,33 @@ def _first_frame(archives: Sequence[Path], settings: Import) -> Frame:
         try:
             with closing(read_archive(archive, wanted, lambda _: None)) as frames:
                 for item, name, read in frames:
-                    return read_header(read(HEADER_BYTES), name, item.form).frame
+                    return read_header(read(HEADER_BYTES), name, item.sampling).frame
         except (ArchiveError, CaptureFileError) as error:
             fault = fault or f": {error}"
     raise FileError(
-        f"{', '.join(map(str, archives))}: no readable {' or '.join(settings.forms)} frame of the camera "
-        f"{' or '.join(settings.cameras)}{fault}"
+        f"{', '.join(map(str, archives))}: no readable {' or '.join(settings.samplings)} frame of the camera "
+        f"{' or '.join(settings.camera_names)}{fault}"
     )
 
 
-def _is_wanted(item: Item, settings: Import) -> bool:
-    return item.camera in settings.cameras and (item.index is None or item.form in settings.forms)
+def _is_wanted(item: PublishedFile, settings: Import) -> bool:
+    return item.camera in settings.camera_names and (
+        item.index is None or item.sampling in settings.samplings
+    )
 
 
 def _import_all(
-    writer: CaptureWriter, settings: Import, archives: Sequence[Path], workers: int, done: Progress
+    writer: CaptureWriter, settings: Import, archives: Sequence[Path], threads: int, done: Progress
 ) -> Outcomes:
     begins = [0, *accumulate(archive.stat().st_size for archive in archives)]
-    found = Found()
+    inventory = Inventory()
     for archive, begin in zip(archives, begins, strict=False):
 
         def moved(position: int, begin: int = begin) -> None:
             done(begin + position, begins[-1])
 
-        with ThreadPoolExecutor(workers) as pool:
-            stream = _Stream(writer, settings, archive, found, pool, AHEAD * workers)
+        with ThreadPoolExecutor(threads) as pool:
+            stream = _Stream(writer, settings, archive, inventory, pool, AHEAD * threads)
             fault = stream.take_all(moved)
         if fault:
             yield Outcome(archive.name, fault=fault)
@@ -115,7 +114,7 @@ class _Arriving:
         camera: Which camera.
         depth: Its depth codes.
         confidence: Its confidence.
-        seen: Frames, (slice, view), that have come in one form or the other.
+        seen: Frames, (slice, view), that have come in one sampling or the other.
     """
 
     outcome: Outcome
@@ -133,7 +132,7 @@ class _Stream:
         writer: Of the store.
         settings: How to import.
         archive: The file.
-        found: What this archive and those before it hold.
+        inventory: What this archive and those before it hold.
         pool: Decodes frames.
         ahead: How many frames may wait.
         arriving: The captures that are taken from it.
@@ -144,12 +143,12 @@ class _Stream:
     writer: CaptureWriter
     settings: Import
     archive: Path
-    found: Found
+    inventory: Inventory
     pool: ThreadPoolExecutor
     ahead: int
     arriving: dict[str, _Arriving] = field(default_factory=dict)
     clashes: dict[str, Outcome] = field(default_factory=dict)
-    decoding: deque[tuple[Item, Future[NativeFrame]]] = field(default_factory=deque)
+    decoding: deque[tuple[PublishedFile, Future[NativeFrame]]] = field(default_factory=deque)
 
     def take_all(self, moved: Callable[[int], None]) -> str:
         """Takes in all that the archive holds; returns what is wrong with it as a whole, or nothing."""
@@ -164,18 +163,18 @@ class _Stream:
         self._write_decoded(0)
         return fault
 
-    def _wants(self, item: Item) -> bool:
+    def _wants(self, item: PublishedFile) -> bool:
         if not _is_wanted(item, self.settings) or item.name in self.clashes:
             return False
         outcome = begin_outcome(item, self.settings)
-        clash = self.found.clash(outcome, self.archive.name)
+        clash = self.inventory.clash(outcome, self.archive.name)
         if clash:
             self.clashes[item.name] = replace(outcome, fault=clash)
             return False
         arriving = self.arriving.setdefault(item.name, _Arriving(outcome, item.camera))
         return not arriving.outcome.fault
 
-    def _take(self, item: Item, name: str, read: ReadSome) -> None:
+    def _take(self, item: PublishedFile, name: str, read: ReadSome) -> None:
         """Takes in one file."""
         arriving = self.arriving[item.name]
         try:
@@ -188,8 +187,8 @@ class _Stream:
         except CaptureFileError as error:
             self._blame(arriving, error)
 
-    def _take_frame(self, arriving: _Arriving, item: Item, name: str, read: ReadSome) -> None:
-        """Begins to decode a frame, unless it has come in the other form or is in the store already."""
+    def _take_frame(self, arriving: _Arriving, item: PublishedFile, name: str, read: ReadSome) -> None:
+        """Begins to decode a frame, unless it has come in the other sampling or is in the store already."""
         assert item.index is not None  # it is a frame
         check_index(item.index)
         key = item.index, item.view
@@ -197,13 +196,13 @@ class _Stream:
             return
         arriving.seen.add(key)
         begins = read(HEADER_BYTES)
-        header = read_header(begins, name, item.form)
+        header = read_header(begins, name, item.sampling)
         check_frame(header.frame, self.writer.frame, name)
         outcome = arriving.outcome
         arriving.outcome = replace(outcome, eight_bit=outcome.eight_bit + (header.bits == 8))
         if not self.writer.has_frame(item.name, *key):
             data = begins + read()
-            decoded = self.pool.submit(decode_frame, data, name, item.form, self.settings.rotate)
+            decoded = self.pool.submit(decode_frame, data, name, item.sampling, self.settings.rotate)
             self.decoding.append((item, decoded))
 
     def _write_decoded(self, leave: int) -> None:

@@ -1,6 +1,10 @@
-"""People's own captures: a folder and a capture.toml each. The first that can be read decides the format."""
+"""People's own captures: a folder and a capture.toml each, and a piece of work each.
+
+The first that can be read decides the format.
+"""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,23 +12,18 @@ from pathlib import Path
 import numpy as np
 
 from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.decoding import quiet_readers
 from dioptre.dataset.folders import Codes, OwnCapture, capture_format, list_folders, own_labels, read_codes
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.images import quiet_readers
-from dioptre.dataset.labels import SIZE, STRIDE, Frame, patch_places
-from dioptre.errors import FileError
-from dioptre.pipeline.importing.settings import (
-    Import,
-    Opened,
-    Outcome,
-    Progress,
-    chain,
-    complete,
-    each_capture,
-)
+from dioptre.dataset.labels import SIZE, STRIDE, FrameSize, patch_corners
+from dioptre.errors import DioptreError, FileError
+from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
+from dioptre.pipeline.settings import Import
 
 
-def open_folders(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+def open_folders(
+    source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress
+) -> Opened:
     """Returns the writer of the captures' store, and their outcomes as they are imported."""
     captures, faults = _read_all(list_folders(source))
     _check_splits(captures)
@@ -32,7 +31,8 @@ def open_folders(source: Path, out: Path, settings: Import, workers: int, done: 
     config = {"source": "captures", "stride": STRIDE, "confidence": settings.confidence}
     writer = CaptureWriter(out, form, frame, config)
     writer.begin()
-    return writer, chain(faults, each_capture(partial(_import, writer, settings), captures, workers, done))
+    pieces = [partial(_import, writer, settings, capture) for capture in captures]
+    return writer, chain(faults, each_capture(pieces, executor, done))
 
 
 def _read_all(files: Sequence[Path]) -> tuple[list[OwnCapture], list[Outcome]]:
@@ -41,7 +41,7 @@ def _read_all(files: Sequence[Path]) -> tuple[list[OwnCapture], list[Outcome]]:
     for file in files:
         try:
             captures.append(OwnCapture.from_toml(file))
-        except ValueError as error:
+        except DioptreError as error:
             faults.append(Outcome(file.parent.name, fault=str(error)))
     return captures, faults
 
@@ -60,20 +60,20 @@ def _check_splits(captures: Sequence[OwnCapture]) -> None:
 
 def _first_format(
     source: Path, captures: Sequence[OwnCapture], faults: Sequence[Outcome]
-) -> tuple[StoreFormat, Frame]:
+) -> tuple[StoreFormat, FrameSize]:
     """Returns the format and the frame of the first capture that can be read."""
     reasons = [outcome.fault for outcome in faults]
     for capture in captures:
         try:
             return _format(capture, *read_codes(capture))
-        except ValueError as error:
+        except DioptreError as error:
             reasons.append(f"{capture.name}: {error}")
     raise FileError(f"nothing was imported from {source}: {reasons[0]}")
 
 
-def _format(capture: OwnCapture, codes: Codes, white: float) -> tuple[StoreFormat, Frame]:
+def _format(capture: OwnCapture, codes: Codes, white: float) -> tuple[StoreFormat, FrameSize]:
     frame = codes.shape[2], codes.shape[3]
-    patch_places(frame, SIZE)  # raises if no patch fits in
+    patch_corners(frame, SIZE)  # raises if no patch fits in
     return capture_format(capture, codes, white, SIZE), frame
 
 
@@ -84,7 +84,7 @@ def _import(writer: CaptureWriter, settings: Import, capture: OwnCapture) -> Out
         with quiet_readers():
             labels = own_labels(capture, writer.frame, SIZE, STRIDE)
             codes = None if writer.is_complete(capture.name) else _fitting_codes(writer, capture)
-    except ValueError as error:
+    except DioptreError as error:
         return replace(outcome, fault=f"{capture.name}: {error}")
     if codes is not None and len(labels.trusted(settings.confidence)):
         for index, view in writer.missing_frames(capture.name):

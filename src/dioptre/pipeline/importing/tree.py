@@ -1,29 +1,27 @@
-"""The published set as folders: a capture at a time, several in as many processes."""
+"""The published set as folders. A capture is a piece."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.images import quiet_readers
-from dioptre.dataset.labels import Frame, Labels
+from dioptre.dataset.decoding import quiet_readers
+from dioptre.dataset.frames import HEADER_BYTES, FrameHeader, Sampling, decode_frame, read_header
+from dioptre.dataset.labels import FrameSize, Labels
 from dioptre.dataset.published import (
     CONFIDENCE_FOLDER,
     DEPTH_FOLDER,
-    HEADER_BYTES,
     CaptureFiles,
-    Form,
-    FrameHeader,
     decode_confidence,
     decode_depth,
-    decode_frame,
     list_captures,
-    read_header,
 )
 from dioptre.errors import CaptureFileError, FileError
-from dioptre.pipeline.importing.rig import (
-    Found,
+from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
+from dioptre.pipeline.importing.published import (
+    Inventory,
     begin_outcome,
     check_frame,
     check_index,
@@ -32,36 +30,29 @@ from dioptre.pipeline.importing.rig import (
     read_labels,
     refuse_missing,
 )
-from dioptre.pipeline.importing.settings import (
-    Import,
-    Opened,
-    Outcome,
-    Progress,
-    chain,
-    complete,
-    each_capture,
-)
+from dioptre.pipeline.settings import Import
 
 
-def open_tree(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+def open_tree(source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress) -> Opened:
     """Returns the writer of a tree's store, and the outcomes of its captures as they are imported."""
-    captures = list_captures(source, settings.cameras, settings.forms)
+    captures = list_captures(source, settings.camera_names, settings.samplings)
     writer = open_writer(out, settings, _first_frame(source, captures, settings))
     single, clashes = _without_clashes(captures, settings)
-    return writer, chain(clashes, each_capture(partial(_import, writer, settings), single, workers, done))
+    pieces = [partial(_import, writer, settings, files) for files in single]
+    return writer, chain(clashes, each_capture(pieces, executor, done))
 
 
-def _first_frame(source: Path, captures: Sequence[CaptureFiles], settings: Import) -> Frame:
+def _first_frame(source: Path, captures: Sequence[CaptureFiles], settings: Import) -> FrameSize:
     """Returns the size of the first frame that can be read."""
     for capture in captures:
-        for _, _, path, form in capture.frames:
+        for _, _, path, sampling in capture.frames:
             try:
-                return _header(path, form).frame
+                return _header(path, sampling).frame
             except CaptureFileError:
                 continue
     raise FileError(
-        f"{source} holds no readable {' or '.join(settings.forms)} frame of the camera "
-        f"{' or '.join(settings.cameras)}"
+        f"{source} holds no readable {' or '.join(settings.samplings)} frame of the camera "
+        f"{' or '.join(settings.camera_names)}"
     )
 
 
@@ -69,11 +60,11 @@ def _without_clashes(
     captures: Sequence[CaptureFiles], settings: Import
 ) -> tuple[list[CaptureFiles], list[Outcome]]:
     """Returns the captures that can be taken, and the outcomes of the others."""
-    found = Found()
+    inventory = Inventory()
     single, clashes = [], []
     for capture in captures:
         outcome = begin_outcome(capture, settings)
-        clash = found.clash(outcome, capture.part)
+        clash = inventory.clash(outcome, capture.part)
         if clash:
             clashes.append(replace(outcome, fault=clash))
         else:
@@ -95,7 +86,7 @@ def _import(writer: CaptureWriter, settings: Import, files: CaptureFiles) -> Out
     return complete(writer, settings, outcome, labels, files.camera)
 
 
-def _labels(files: CaptureFiles, settings: Import, frame: Frame) -> Labels:
+def _labels(files: CaptureFiles, settings: Import, frame: FrameSize) -> Labels:
     maps = dict(files.maps)
     for folder in (DEPTH_FOLDER, CONFIDENCE_FOLDER):
         if folder not in maps:
@@ -109,26 +100,26 @@ def _labels(files: CaptureFiles, settings: Import, frame: Frame) -> Labels:
     )
 
 
-def _check_frames(files: CaptureFiles, frame: Frame) -> int:
+def _check_frames(files: CaptureFiles, frame: FrameSize) -> int:
     """Returns how many frames have 8 bits, if all are there and of the right size."""
     there = {(index, view) for index, view, _, _ in files.frames}
     refuse_missing(frames_without(there))
     check_index(max(index for index, _ in there))
-    headers = [(path, _header(path, form)) for _, _, path, form in files.frames]
+    headers = [(path, _header(path, sampling)) for _, _, path, sampling in files.frames]
     for path, header in headers:
         check_frame(header.frame, frame, str(path))
     return sum(header.bits == 8 for _, header in headers)
 
 
 def _write_frames(writer: CaptureWriter, settings: Import, files: CaptureFiles) -> None:
-    for index, view, path, form in files.frames:
+    for index, view, path, sampling in files.frames:
         if not writer.has_frame(files.name, index, view):
-            codes = decode_frame(_read(path), str(path), form, settings.rotate)
+            codes = decode_frame(_read(path), str(path), sampling, settings.rotate)
             writer.write_frame(files.name, index, view, codes)
 
 
-def _header(path: Path, form: Form) -> FrameHeader:
-    return read_header(_read(path, HEADER_BYTES), str(path), form)
+def _header(path: Path, sampling: Sampling) -> FrameHeader:
+    return read_header(_read(path, HEADER_BYTES), str(path), sampling)
 
 
 def _read(path: Path, count: int = -1) -> bytes:

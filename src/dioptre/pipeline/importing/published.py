@@ -10,12 +10,12 @@ from jaxtyping import Float, UInt8
 
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.labels import SIZE, STRIDE, Frame, Labels
+from dioptre.dataset.labels import SIZE, STRIDE, FrameSize, Labels
 from dioptre.dataset.published import (
     BLACK,
     WHITE,
     CaptureFiles,
-    Item,
+    PublishedFile,
     Validation,
     capture_scene,
     published_labels,
@@ -23,24 +23,25 @@ from dioptre.dataset.published import (
 )
 from dioptre.errors import CaptureFileError
 from dioptre.optics import FocusGrid
-from dioptre.pipeline.importing.settings import Import, Outcome
+from dioptre.pipeline.importing.outcomes import Outcome
+from dioptre.pipeline.settings import Import
 
-SOURCE = "published"  # what a store's config calls the set
+PUBLISHED = "published"  # what a store's config calls the source
 GRID = FocusGrid.learnaf()
 VIEWS = ("left", "right")
 
 
-def open_writer(out: Path, settings: Import, frame: Frame) -> CaptureWriter:
+def open_writer(out: Path, settings: Import, frame: FrameSize) -> CaptureWriter:
     """Returns the writer of a store of the published set, begun or resumed.
 
     What is no part of the config may differ when a run is resumed: both forms of the frames give the same.
     """
     config = {
-        "source": SOURCE,
-        "cameras": sorted(settings.cameras),
+        "source": PUBLISHED,
+        "cameras": sorted(settings.camera_names),
         "stride": STRIDE,
-        "min_depth_m": settings.min_depth_m,
-        "max_depth_m": settings.max_depth_m,
+        "min_depth_m": settings.min_depth,
+        "max_depth_m": settings.max_depth,
         "confidence": settings.confidence,
         "rotate": settings.rotate,
         "validation": settings.validation,
@@ -51,40 +52,40 @@ def open_writer(out: Path, settings: Import, frame: Frame) -> CaptureWriter:
     return writer
 
 
-def begin_outcome(item: Item | CaptureFiles, settings: Import) -> Outcome:
+def begin_outcome(item: PublishedFile | CaptureFiles, settings: Import) -> Outcome:
     """Returns the outcome of a capture as far as its name tells: its scene and its split."""
     scene = capture_scene(item.capture)
     return Outcome(item.name, scene, scene_split(scene, item.part, Validation.parse(settings.validation)))
 
 
 @dataclass(eq=False)
-class Found:
+class Inventory:
     """Where captures and scenes have been found so far.
 
     Attributes:
-        places: Part or archive of each capture.
-        splits: Split of each scene, and the place that told.
+        containers: Part or archive that each capture was found in first.
+        splits: Split of each scene, and the part or archive that told.
     """
 
-    places: dict[str, str] = field(default_factory=dict)
+    containers: dict[str, str] = field(default_factory=dict)
     splits: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def clash(self, outcome: Outcome, place: str) -> str:
-        """Returns why a capture that is found in a place cannot be taken from there; "" if it can."""
-        first = self.places.setdefault(outcome.name, place)
-        if first != place:
-            return f"{outcome.name} is in {first} and in {place}: only the first is taken"
-        split, told = self.splits.setdefault(outcome.scene, (outcome.split, place))
+    def clash(self, outcome: Outcome, container: str) -> str:
+        """Returns why a capture cannot be taken from a part or an archive; "" if it can."""
+        first = self.containers.setdefault(outcome.name, container)
+        if first != container:
+            return f"{outcome.name} is in {first} and in {container}: only the first is taken"
+        split, told = self.splits.setdefault(outcome.scene, (outcome.split, container))
         if split != outcome.split:
             return (
-                f"{outcome.name} in {place} is for {outcome.split}, but its scene {outcome.scene} "
+                f"{outcome.name} in {container} is for {outcome.split}, but its scene {outcome.scene} "
                 f"in {told} is for {split}: a scene has one split"
             )
         return ""
 
 
 def read_labels(
-    depth: UInt8[np.ndarray, "_ _"], confidence: Float[np.ndarray, "_ _"], settings: Import, frame: Frame
+    depth: UInt8[np.ndarray, "_ _"], confidence: Float[np.ndarray, "_ _"], settings: Import, frame: FrameSize
 ) -> Labels:
     """Returns the labels of all patches of a capture."""
     return published_labels(
@@ -92,8 +93,8 @@ def read_labels(
         confidence,
         frame,
         GRID,
-        settings.min_depth_m,
-        settings.max_depth_m,
+        settings.min_depth,
+        settings.max_depth,
         settings.rotate,
         SIZE,
         STRIDE,
@@ -121,7 +122,7 @@ def check_index(index: int) -> None:
         raise CaptureFileError(f"it has a slice {index}, but slices are 0..{len(GRID) - 1}")
 
 
-def check_frame(found: Frame, frame: Frame, name: str) -> None:
+def check_frame(found: FrameSize, frame: FrameSize, name: str) -> None:
     """Raises if a file makes a frame of another size than the store has."""
     if found != frame:
         raise CaptureFileError(

@@ -1,0 +1,83 @@
+"""The map of the paper, and the other pages, name only what is there."""
+
+import importlib
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [page for page in PAGES if page.name != "log.md"]  # which keeps its history
+ROOMS = {path.stem for path in (ROOT / "src" / "dioptre").iterdir()} - {"__init__", "__pycache__", "weights"}
+SPAN = re.compile(r"`([^`\n]+)`")
+DOTTED = re.compile(r"^(?:dioptre\.)?([a-z_]+(?:\.[A-Za-z_][A-Za-z_0-9]*)+)(?:\(.*\))?$")
+TEST = re.compile(r"^(tests/[\w/]+\.py)?(?:::)?(test_\w+)?(?:\[.*\])?$")
+NEEDS_TORCH = find_spec("torch") is None
+
+
+def spans(page: Path) -> list[str]:
+    return SPAN.findall(page.read_text(encoding="utf-8"))
+
+
+def dotted_names(page: Path) -> set[str]:
+    found = (DOTTED.match(span) for span in spans(page))
+    names = {match[1] for match in found if match}
+    return {name for name in names if name.split(".")[0] in ROOMS and not name.endswith((".py", ".toml"))}
+
+
+def exists(name: str) -> bool:
+    """Returns whether a module, or something in one, has this name below dioptre."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        module = f"dioptre.{'.'.join(parts[:cut])}"
+        try:
+            thing = importlib.import_module(module)
+        except ModuleNotFoundError:
+            continue
+        return _has(thing, parts[cut:])
+    return False
+
+
+def _has(thing: object, parts: list[str]) -> bool:
+    """Returns whether a thing has an attribute, that one the next, and so on; a field of a value is one."""
+    for part in parts:
+        if part in getattr(thing, "__dataclass_fields__", {}):
+            return True
+        if not hasattr(thing, part):
+            return False
+        thing = getattr(thing, part)
+    return True
+
+
+def names_of(page: Path) -> list[str]:
+    skipped = ("train",) if NEEDS_TORCH else ()
+    return sorted(name for name in dotted_names(page) if name.split(".")[0] not in skipped)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_names_only_what_there_is(page: Path) -> None:
+    assert [name for name in names_of(page) if not exists(name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_names_only_tests_that_there_are(page: Path) -> None:
+    missing, file = [], None
+    for span in spans(page):
+        match = TEST.match(span)
+        if match is None or not (match[1] or match[2]):
+            continue
+        file = ROOT / match[1] if match[1] else file
+        if file is None or not file.is_file() or (match[2] and f"def {match[2]}(" not in file.read_text()):
+            missing.append(span)
+    assert missing == []
+
+
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
