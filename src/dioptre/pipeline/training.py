@@ -10,20 +10,21 @@ What is finished is not done again; what was stopped goes on. Several networks c
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dioptre.dataset.manifest import MANIFEST, PARTIAL
 from dioptre.errors import FileError, InputError
-from dioptre.methods.measure import workers
-from dioptre.pipeline.simulate import Simulation, simulate
+from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.recipes import PAINTED, SHIPPED, Catalogue, Stage
+from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.simulate import simulate
 from dioptre.train.cache import Done, unwatched
 from dioptre.train.export import Exported, export
 from dioptre.train.fit import Watch, train
 from dioptre.train.folder import open_run
 from dioptre.train.ranks import Rank
 from dioptre.train.recipe import BuildsOn, RunSettings
-from dioptre.train.recipes import PAINTED, SHIPPED, Catalogue, SimulatedStore, Stage
 
 PAINT = Path(__file__).parents[3] / "runs" / "paint.py"  # in a checkout of the repository
 Say = Callable[[str], None]
@@ -80,15 +81,15 @@ def _builds_on(stage: Stage, runs: Path) -> BuildsOn:
     )
 
 
-def _make_store(name: str, store: SimulatedStore, stores: Path, done: Done, say: Say) -> None:
+def _make_store(name: str, store: Simulation, stores: Path, done: Done, say: Say) -> None:
     """Simulates a store that is not there yet."""
     if (stores / name / MANIFEST).exists():
         return
     say(f"simulating {name}")
-    settings = asdict(store)
     if store.textures == PAINTED:
-        settings["textures"] = str(_paint(stores / PAINTED, say))
-    simulate(stores / name, Simulation(**settings), workers(), done)
+        store = replace(store, textures=str(_paint(stores / PAINTED, say)))
+    with local_executor() as executor:
+        simulate(stores / name, store, executor, done)
 
 
 def _paint(folder: Path, say: Say) -> Path:
