@@ -43,9 +43,8 @@ TINY = Catalogue(
 
 
 @pytest.fixture(autouse=True)
-def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def one_thread() -> None:
     torch.set_num_threads(1)  # pytest runs on all cores already
-    monkeypatch.setattr(training, "workers", lambda: 1)
 
 
 @pytest.fixture(scope="module")

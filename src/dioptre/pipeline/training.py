@@ -10,13 +10,14 @@ What is finished is not done again; what was stopped goes on. Several networks c
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from dioptre.dataset.manifest import MANIFEST, PARTIAL
 from dioptre.errors import FileError, InputError
-from dioptre.methods.measure import workers
-from dioptre.pipeline.simulate import Simulation, simulate
+from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.simulate import simulate
 from dioptre.train.cache import Done, unwatched
 from dioptre.train.export import Exported, export
 from dioptre.train.fit import Watch, train
@@ -33,6 +34,7 @@ def train_shipped(
     name: str,
     out: Path,
     settings: RunSettings,
+    executor: Executor | None = None,
     watch: Watch | None = None,
     done: Done = unwatched,
     say: Say = lambda _line: None,
@@ -44,6 +46,7 @@ def train_shipped(
         name: Of the network.
         out: The folder; it may hold other networks' stores and runs already.
         settings: Device and precision; how a stage is validated is its own.
+        executor: Who simulates; None for this process.
         watch: Told now and then where a training is.
         done: Told how far the simulation, or an earlier network, is with the patches.
         say: Told in words what begins.
@@ -58,7 +61,7 @@ def train_shipped(
             _check_recipe(run, stage)
             continue
         for store in stage.stores:
-            _make_store(store, catalogue.stores[store], out / "stores", done, say)
+            _make_store(out / "stores" / store, catalogue.stores[store], executor, done, say)
         say(f"training {stage.name}")
         data = [out / "stores" / store for store in stage.stores]
         how = replace(stage.settings, device=settings.device, precision=settings.precision)
@@ -80,15 +83,15 @@ def _builds_on(stage: Stage, runs: Path) -> BuildsOn:
     )
 
 
-def _make_store(name: str, store: SimulatedStore, stores: Path, done: Done, say: Say) -> None:
+def _make_store(out: Path, store: SimulatedStore, executor: Executor | None, done: Done, say: Say) -> None:
     """Simulates a store that is not there yet."""
-    if (stores / name / MANIFEST).exists():
+    if (out / MANIFEST).exists():
         return
-    say(f"simulating {name}")
+    say(f"simulating {out.name}")
     settings = asdict(store)
     if store.textures == PAINTED:
-        settings["textures"] = str(_paint(stores / PAINTED, say))
-    simulate(stores / name, Simulation(**settings), workers(), done)
+        settings["textures"] = str(_paint(out.with_name(PAINTED), say))
+    simulate(out, Simulation(**settings), executor, done)
 
 
 def _paint(folder: Path, say: Say) -> Path:
