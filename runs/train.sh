@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the networks that dioptre ships from nothing, by their recipes (src/dioptre/train/recipes.py):
+# Makes the networks that dioptre ships from nothing, by their recipes (src/dioptre/pipeline/recipes.py):
 # bash runs/train.sh DIR [name ...]. What was stopped goes on. docs/log.md has what came of it.
 set -euo pipefail
 dir=$1; shift

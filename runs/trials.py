@@ -19,12 +19,12 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx
 
 from dioptre.cli.train import calm_the_allocator
+from dioptre.pipeline.recipes import MOVE
 from dioptre.train import encode
 from dioptre.train.fit import train
 from dioptre.train.networks import NETWORKS
 from dioptre.train.networks.move import MoveNet
 from dioptre.train.recipe import RunSettings
-from dioptre.train.recipes import MOVE
 
 STEPS = 1600
 RECIPE = replace(MOVE, steps=STEPS, learning_rate=3e-3, ema=0.99, flips="rows", crops=0.9)

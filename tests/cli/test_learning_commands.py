@@ -5,13 +5,16 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from tests.train.conftest import write_store
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT
 from dioptre.dataset.store import PatchStore
 from dioptre.methods.learned import Learned
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
+
+pytest.importorskip("torch")
+pytest.importorskip("onnx")
+from tests.train.conftest import write_store
 
 TINY = ["--network", "move", "--width", "0.25", "--steps", "4", "--batch", "8"]
 QUICK = ["--validate-every", "2", "--validate-patches", "16"]

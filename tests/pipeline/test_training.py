@@ -11,15 +11,17 @@ from dioptre.methods.learned import Learned
 
 torch = pytest.importorskip("torch")
 
+from dioptre.methods.measure import THREADS  # noqa: E402
 from dioptre.pipeline import training  # noqa: E402
+from dioptre.pipeline.recipes import PAINTED, Catalogue, ShippedNetwork, Stage  # noqa: E402
+from dioptre.pipeline.settings import Simulation  # noqa: E402
 from dioptre.pipeline.training import train_shipped  # noqa: E402
 from dioptre.train.recipe import Recipe, RunSettings  # noqa: E402
-from dioptre.train.recipes import PAINTED, Catalogue, ShippedNetwork, SimulatedStore, Stage  # noqa: E402
 
 STORES = {
-    "patches": SimulatedStore(2, 1, split="train"),
-    "others": SimulatedStore(2, 2, split="validation"),
-    "plain": SimulatedStore(1, 3, PAINTED, split="train"),
+    "patches": Simulation(2, 1, split="train"),
+    "others": Simulation(2, 2, split="validation"),
+    "plain": Simulation(1, 3, textures=PAINTED, split="train"),
 }
 BOTH = ("patches", "others")
 QUICK = RunSettings(validate_every=2, validate_patches=2)
@@ -43,8 +45,9 @@ TINY = Catalogue(
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> None:
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_num_threads(1)  # pytest runs on all cores already
+    monkeypatch.setenv(THREADS, "1")
 
 
 @pytest.fixture(scope="module")

@@ -77,5 +77,5 @@ def test_a_recipe_is_written_and_read() -> None:
 
 
 def test_recipes_are_read_without_torch() -> None:
-    code = "import sys, dioptre.train.recipe, dioptre.train.recipes; sys.exit('torch' in sys.modules)"
+    code = "import sys, dioptre.train.recipe, dioptre.pipeline.recipes; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

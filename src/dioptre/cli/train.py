@@ -86,7 +86,6 @@ def run_train(config: Train) -> int:
 
 
 def _run_recipe(config: Train) -> int:
-    from dioptre.pipeline.processes import local_executor  # noqa: PLC0415
     from dioptre.pipeline.training import train_shipped  # noqa: PLC0415
 
     if len(config.folders) != 1 or config.also:
@@ -94,8 +93,8 @@ def _run_recipe(config: Train) -> int:
     running = RunSettings(config.running.device, config.running.precision)
     if (config.training, config.builds_on, config.running) != (Recipe(), BuildsOn(), running):
         raise InputError("--recipe decides what is trained: only --device and --precision go with it")
-    with progress("training", quiet=False) as moved, local_executor() as executor:
-        found = train_shipped(config.recipe, config.folders[0], running, executor, _watch(moved), moved, _say)
+    with progress("training", quiet=False) as moved:
+        found = train_shipped(config.recipe, config.folders[0], running, _watch(moved), moved, _say)
     _say(f"wrote {found.path}: {found.bytes / 1e6:.2f} MB")
     return DONE
 

@@ -10,12 +10,13 @@ What is finished is not done again; what was stopped goes on. Several networks c
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Executor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dioptre.dataset.manifest import MANIFEST, PARTIAL
 from dioptre.errors import FileError, InputError
+from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.recipes import PAINTED, SHIPPED, Catalogue, Stage
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import simulate
 from dioptre.train.cache import Done, unwatched
@@ -24,7 +25,6 @@ from dioptre.train.fit import Watch, train
 from dioptre.train.folder import open_run
 from dioptre.train.ranks import Rank
 from dioptre.train.recipe import BuildsOn, RunSettings
-from dioptre.train.recipes import PAINTED, SHIPPED, Catalogue, SimulatedStore, Stage
 
 PAINT = Path(__file__).parents[3] / "runs" / "paint.py"  # in a checkout of the repository
 Say = Callable[[str], None]
@@ -34,7 +34,6 @@ def train_shipped(
     name: str,
     out: Path,
     settings: RunSettings,
-    executor: Executor | None = None,
     watch: Watch | None = None,
     done: Done = unwatched,
     say: Say = lambda _line: None,
@@ -46,7 +45,6 @@ def train_shipped(
         name: Of the network.
         out: The folder; it may hold other networks' stores and runs already.
         settings: Device and precision; how a stage is validated is its own.
-        executor: Who simulates; None for this process.
         watch: Told now and then where a training is.
         done: Told how far the simulation, or an earlier network, is with the patches.
         say: Told in words what begins.
@@ -61,7 +59,7 @@ def train_shipped(
             _check_recipe(run, stage)
             continue
         for store in stage.stores:
-            _make_store(out / "stores" / store, catalogue.stores[store], executor, done, say)
+            _make_store(store, catalogue.stores[store], out / "stores", done, say)
         say(f"training {stage.name}")
         data = [out / "stores" / store for store in stage.stores]
         how = replace(stage.settings, device=settings.device, precision=settings.precision)
@@ -83,15 +81,15 @@ def _builds_on(stage: Stage, runs: Path) -> BuildsOn:
     )
 
 
-def _make_store(out: Path, store: SimulatedStore, executor: Executor | None, done: Done, say: Say) -> None:
+def _make_store(name: str, store: Simulation, stores: Path, done: Done, say: Say) -> None:
     """Simulates a store that is not there yet."""
-    if (out / MANIFEST).exists():
+    if (stores / name / MANIFEST).exists():
         return
-    say(f"simulating {out.name}")
-    settings = asdict(store)
+    say(f"simulating {name}")
     if store.textures == PAINTED:
-        settings["textures"] = str(_paint(out.with_name(PAINTED), say))
-    simulate(out, Simulation(**settings), executor, done)
+        store = replace(store, textures=str(_paint(stores / PAINTED, say)))
+    with local_executor() as executor:
+        simulate(stores / name, store, executor, done)
 
 
 def _paint(folder: Path, say: Say) -> Path:

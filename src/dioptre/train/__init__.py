@@ -1,7 +1,6 @@
 """Training: the only room that knows torch.
 
 recipe       what to train, how to run it, what it builds on (without torch)
-recipes      the shipped networks as rows of data (without torch)
 networks/    one network a file, and the table of what differs from one to another
 encode       what a network sees: looks made into planes, moves into positions
 feed         batches out of patch stores, read while the last one is being learned

@@ -8,32 +8,15 @@ This module does not know torch.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final
 
 from dioptre.errors import InputError
 from dioptre.methods.base import Problem
+from dioptre.pipeline.settings import Simulation
 from dioptre.train.recipe import Recipe, RunSettings
 
+SKIMAGE: Final = "skimage"
 PAINTED: Final = "painted"  # textures: pictures of plain things with hard edges, which runs/paint.py paints
-
-
-@dataclass(frozen=True)
-class SimulatedStore:
-    """A store of simulated patches: settings of `dioptre simulate`, by their names there.
-
-    Attributes:
-        patches: How many.
-        seed: Seed of everything.
-        textures: "skimage", "painted", or "" for none.
-        split: "mixed", or the split that all scenes belong to.
-        light: "mixed", "normal", "dark" or "both".
-    """
-
-    patches: int
-    seed: int
-    textures: Literal["", "skimage", "painted"] = ""
-    split: Literal["mixed", "train", "validation", "test"] = "mixed"
-    light: Literal["mixed", "normal", "dark", "both"] = "mixed"
 
 
 @dataclass(frozen=True)
@@ -89,11 +72,11 @@ class Catalogue:
     """Stores by name, and the networks that are made from them.
 
     Attributes:
-        stores: By name.
+        stores: What is simulated for each, by name.
         networks: The rows.
     """
 
-    stores: Mapping[str, SimulatedStore]
+    stores: Mapping[str, Simulation]
     networks: tuple[ShippedNetwork, ...]
 
     def __post_init__(self) -> None:
@@ -133,10 +116,10 @@ class Catalogue:
 
 
 STORES = {
-    "patches": SimulatedStore(10_000, 100, "skimage"),
-    "more": SimulatedStore(14_000, 101, "skimage", split="train"),
-    "dark": SimulatedStore(6_000, 104, "skimage", split="train", light="dark"),
-    "plain": SimulatedStore(7_000, 105, PAINTED, split="train"),
+    "patches": Simulation(10_000, 100, textures=SKIMAGE),
+    "more": Simulation(14_000, 101, split="train", textures=SKIMAGE),
+    "dark": Simulation(6_000, 104, split="train", light="dark", textures=SKIMAGE),
+    "plain": Simulation(7_000, 105, split="train", textures=PAINTED),
 }
 SOME, MORE = ("patches",), ("patches", "more", "dark")
 ALL = (*MORE, "plain")

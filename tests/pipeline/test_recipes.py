@@ -5,8 +5,9 @@ import pytest
 
 from dioptre.methods import METHODS
 from dioptre.methods.learned import Learned
+from dioptre.pipeline.recipes import SHIPPED, Catalogue, ShippedNetwork, Stage
+from dioptre.pipeline.settings import Simulation
 from dioptre.train.recipe import BuildsOn, Recipe
-from dioptre.train.recipes import SHIPPED, Catalogue, ShippedNetwork, SimulatedStore, Stage
 
 NAMES = [network.name for network in SHIPPED.networks]
 SINCE = {"average": "ema", "moves": "auxiliary", "quarters": "crops", "decay": "weight_decay"}
@@ -46,7 +47,7 @@ def test_where_a_shipped_file_differs_its_row_says_so() -> None:
 
 
 def test_a_catalogue_that_cannot_be_run_is_refused() -> None:
-    stores = {"some": SimulatedStore(16, 0)}
+    stores = {"some": Simulation(16, 0)}
     stage = Stage("a", Recipe(), ("some",))
     with pytest.raises(ValueError, match="the stage a needs none"):
         Catalogue(stores, (ShippedNetwork((replace(stage, start_from="none"),)),))
