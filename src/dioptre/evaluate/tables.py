@@ -15,7 +15,7 @@ from dioptre.evaluate import paper
 from dioptre.evaluate.metrics import COLUMNS, PROBLEM_ORDER, Metrics, measure
 from dioptre.evaluate.predict import ORACLE
 from dioptre.methods import METHODS
-from dioptre.methods.base import Problem
+from dioptre.problem import Problem
 
 TITLES = {
     Problem.STACK_GREEN: "the whole stack, green",

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dioptre.errors import InputError
-from dioptre.methods.base import Problem
 from dioptre.pipeline.settings import Simulation
+from dioptre.problem import Problem
 from dioptre.train.recipe import Recipe, RunSettings
 
 SKIMAGE: Final = "skimage"
