@@ -109,10 +109,22 @@ def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> in
     return len(patches)
 
 
+def conditions_of(simulation: Simulation) -> Conditions:
+    """Returns how hard the captures of a simulation are."""
+    return replace(Conditions.exact() if simulation.exact_lens else Conditions(), depths=simulation.depths)
+
+
 def simulate_patch(
-    camera: CameraModel, simulation: Simulation, index: int
+    camera: CameraModel, simulation: Simulation, index: int, conditions: Conditions | None = None
 ) -> tuple[UInt16[np.ndarray, "slice view native col"], dict[str, object]]:
-    """Returns the native codes of one patch of a simulation, and its row."""
+    """Returns the native codes of one patch of a simulation, and its row.
+
+    Args:
+        camera: The camera.
+        simulation: What to simulate.
+        index: Which of its patches.
+        conditions: Other ones than the simulation's own.
+    """
     pair = simulation.light == "both"
     scene = index // PATCHES_PER_SCENE
     split, textures, device = _scene(
@@ -124,7 +136,7 @@ def simulate_patch(
         device,
         textures,
         np.random.default_rng([simulation.seed, _code(split), scene, 1, index // 2 if pair else index]),
-        replace(Conditions.exact() if simulation.exact_lens else Conditions(), depths=simulation.depths),
+        conditions or conditions_of(simulation),
         SIZE,
         None if light == "mixed" else light,
         _reliefs() if simulation.textures == "skimage" and split == RELIEF_SPLIT else (),

@@ -43,6 +43,7 @@ class Conditions:
 
     Attributes:
         actuator: The lens.
+        breathing: How much of the thin lens's change of scale with focus there is, 1 for all and 0 for none.
         side_motion: How much of its usual wandering the optical axis does, 1 for all and 0 for none.
         dark: How often the light is low.
         contrast: Range of the textures' contrast, drawn evenly on a logarithmic scale.
@@ -57,6 +58,7 @@ class Conditions:
     """
 
     actuator: Actuator = field(default_factory=Actuator)
+    breathing: float = 1.0
     side_motion: float = 1.0
     dark: float = 0.03
     contrast: tuple[float, float] = (0.25, 1.0)
@@ -157,7 +159,7 @@ def draw_patch(
         float(2 * (rng.uniform(-reach[0], reach[0]) // 2)),
         float(2 * (rng.uniform(-reach[1], reach[1]) // 2)),
     )
-    view = View(PointSpread(camera, device, at), size + 2 * RIM)
+    view = View(PointSpread(camera, device, at), size + 2 * RIM, conditions.breathing)
     kind = str(rng.choice(list(KINDS), p=list(KINDS.values())))
     if reliefs and rng.random() < RELIEFS:
         kind = "relief"

@@ -43,10 +43,12 @@ class View:
     Attributes:
         spread: The blur kernels at the patch's place in the field; its `at` is the patch's centre.
         size: Rows and columns of the patch.
+        breathing: How much of the thin lens's change of scale there is, 1 for all and 0 for none.
     """
 
     spread: PointSpread
     size: int = 128
+    breathing: float = 1.0
 
     @property
     def camera(self) -> CameraModel:
@@ -68,6 +70,10 @@ class View:
 
     def magnification(self, focus: float) -> float:
         """Returns the image's scale relative to the far end of the ladder."""
+        return 1 + self.breathing * (self.extension(focus) - 1)
+
+    def extension(self, focus: float) -> float:
+        """Returns the distance from lens to sensor relative to that at the far end of the ladder."""
         return float(focus_to_magnification(self.camera, focus)) / self._reference
 
 
@@ -90,7 +96,7 @@ def render(
         total += clear * light
         if cover is not None:
             clear *= 1 - cover
-    return total / np.float32(scale * scale)
+    return total / np.float32(view.extension(focus) ** 2)
 
 
 def render_stack(
