@@ -18,14 +18,16 @@ from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import MissingExtraError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.processes import map_in_order
+from dioptre.posterior import DepthPrior
 from dioptre.simulate import sensor
-from dioptre.simulate.capture import Conditions, Depths, draw_patch, draw_textures
+from dioptre.simulate.capture import Conditions, draw_patch, draw_surfaces
+from dioptre.simulate.clutter import Clutter
+from dioptre.simulate.depth_photograph import DepthPhotograph
 from dioptre.simulate.device import Device
-from dioptre.simulate.relief import Relief
 
 SIZE = 128
 PATCHES_PER_SCENE = 16
-RELIEF_SPLIT = "train"  # there is but one photograph with depth
+DEPTH_PHOTOGRAPH_SPLIT = "train"  # there is but one photograph with depth
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 SKIMAGE_PHOTOGRAPHS = (
     "astronaut.png", "brick.png", "camera.png", "cell.png", "chelsea.png", "clock_motion.png", "coffee.png",
@@ -45,7 +47,8 @@ class Simulation:
         device: "center", "left", or "random" for another phone in every scene.
         light: "normal", "dark", "mixed" as drawn, or "both" for every scene in both, one after the other.
         split: "mixed", or the split that all scenes belong to.
-        depths: "even" over the ladder, or "far", ever fewer towards its near end.
+        prior: How depths are spread over the ladder: "even"; "far", ever fewer towards its near end, as in the
+            published data; a list of weights, far to near, such as 3,2,1; or a file of them.
         exact_lens: Whether the lens goes exactly where it is told, and its axis stays where it is.
         textures: A folder of photographs to paint surfaces with beside leaves and print, "skimage" for those
             that scikit-image brings, or "" for none.
@@ -57,7 +60,7 @@ class Simulation:
     device: str = "center"
     light: str = "mixed"
     split: str = "mixed"
-    depths: Depths = "even"
+    prior: str = "even"
     exact_lens: bool = False
     textures: str = ""
 
@@ -111,7 +114,9 @@ def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> in
 
 def conditions_of(simulation: Simulation) -> Conditions:
     """Returns how hard the captures of a simulation are."""
-    return replace(Conditions.exact() if simulation.exact_lens else Conditions(), depths=simulation.depths)
+    conditions = Conditions.exact() if simulation.exact_lens else Conditions()
+    layout = replace(conditions.layout, prior=DepthPrior.parse(simulation.prior))
+    return replace(conditions, layout=layout)
 
 
 def simulate_patch(
@@ -127,19 +132,20 @@ def simulate_patch(
     """
     pair = simulation.light == "both"
     scene = index // PATCHES_PER_SCENE
-    split, textures, device = _scene(
-        simulation.seed, simulation.split, simulation.device, simulation.textures, scene
+    conditions = conditions or conditions_of(simulation)
+    split, surfaces, device = _scene(
+        simulation.seed, simulation.split, simulation.device, simulation.textures, scene, conditions.clutter
     )
     light = ("normal", "dark")[index % 2] if pair else simulation.light
     patch = draw_patch(
         camera,
         device,
-        textures,
+        surfaces,
         np.random.default_rng([simulation.seed, _code(split), scene, 1, index // 2 if pair else index]),
-        conditions or conditions_of(simulation),
+        conditions,
         SIZE,
         None if light == "mixed" else light,
-        _reliefs() if simulation.textures == "skimage" and split == RELIEF_SPLIT else (),
+        _depth_photographs() if simulation.textures == "skimage" and split == DEPTH_PHOTOGRAPH_SPLIT else (),
     )
     rows, cols = camera.frame
     name = f"{split}{scene:06d}"
@@ -154,6 +160,8 @@ def simulate_patch(
         "where_y": patch.at[1] / (rows / 2),
         "depth": patch.depth,
         "depth_spread": patch.depth_spread,
+        "beyond": patch.beyond,
+        "focusable": patch.focusable,
         "lens_error": patch.lens_error,
         "kind": patch.kind,
         "light": patch.light,
@@ -169,7 +177,7 @@ def _code(split: str) -> int:
 
 @lru_cache(maxsize=2)
 def _scene(
-    seed: int, split: str, device: str, textures: str, scene: int
+    seed: int, split: str, device: str, textures: str, scene: int, clutter: Clutter
 ) -> tuple[str, list[Float32[np.ndarray, "n n"]], Device]:
     """Returns a scene's split, textures and phone. The split is part of the seed: no two share a texture."""
     if split == "mixed":
@@ -178,7 +186,7 @@ def _scene(
         split = next((name for name, limit in upto if draw <= limit), "test")
     rng = np.random.default_rng([seed, _code(split), scene, 0])
     phone = Device.draw(rng) if device == "random" else Device.left() if device == "left" else Device.center()
-    return split, draw_textures(rng, photographs_of(_photographs(textures), split)), phone
+    return split, draw_surfaces(rng, clutter, photographs_of(_photographs(textures), split)), phone
 
 
 @lru_cache(maxsize=1)
@@ -200,11 +208,11 @@ def _skimage_data() -> Path:
 
 
 @cache
-def _reliefs() -> tuple[Relief, ...]:
+def _depth_photographs() -> tuple[DepthPhotograph, ...]:
     """Returns the photograph with depth that scikit-image brings: a motorcycle in a garage."""
     photograph = read_photographs(_skimage_data(), ["motorcycle_left.png"])["motorcycle_left.png"]
     with np.load(_skimage_data() / "motorcycle_disp.npz") as file:
-        return (Relief.of(photograph, file["arr_0"].astype(np.float32)),)
+        return (DepthPhotograph.of(photograph, file["arr_0"].astype(np.float32)),)
 
 
 def photographs_of(

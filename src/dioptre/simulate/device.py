@@ -10,7 +10,7 @@ crop, white sheets); what is not measured is said.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Float32
 
 from dioptre.optics import CameraModel
 
@@ -102,6 +102,23 @@ class Device:
     def shading_at(self, camera: CameraModel, at: Field) -> tuple[float, float]:
         """Returns the brightness (1 at most) and the left share at a place in the field."""
         return _interpolate(self.shading, camera, at), _interpolate(self.left_share, camera, at)
+
+    def shading_within(
+        self, camera: CameraModel, at: Field, size: int
+    ) -> Float32[np.ndarray, "2 {size} {size}"]:
+        """Returns how much brighter than in its middle a patch's left and right view are elsewhere in it.
+
+        It is bilinear between the corners, which is what the shading is over so short a way.
+        """
+        corners = np.empty((2, 2, 2))
+        for row, y in enumerate((-size / 2, size / 2)):
+            for col, x in enumerate((-size / 2, size / 2)):
+                light, left = self.shading_at(camera, (at[0] + x, at[1] + y))
+                corners[:, row, col] = light * left, light * (1 - left)
+        along = (np.arange(size) + 0.5) / size
+        rows, cols = np.stack([1 - along, along]), np.stack([1 - along, along])
+        field = np.einsum("vrc,ry,cx->vyx", corners, rows, cols)
+        return (field / corners.mean(axis=(1, 2))[:, None, None]).astype(np.float32)
 
 
 def _interpolate(table: Float[np.ndarray, "5 9"], camera: CameraModel, at: Field) -> float:
