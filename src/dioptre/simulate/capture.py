@@ -255,8 +255,8 @@ def _crop(texture: Picture, n: int, rng: np.random.Generator) -> Picture:
     if len(texture) < n:
         texture = np.pad(texture, (0, n - len(texture)), mode="symmetric")
     y, x = rng.integers(0, len(texture) - n + 1, 2)
-    part = np.rot90(texture[y : y + n, x : x + n], int(rng.integers(4)))
-    return np.ascontiguousarray(part)
+    part = texture[y : y + n, x : x + n]
+    return np.ascontiguousarray(part[:: rng.choice([-1, 1]), :: rng.choice([-1, 1])])
 
 
 def _smooth(n: int, rng: np.random.Generator) -> Picture:

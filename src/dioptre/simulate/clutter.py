@@ -19,6 +19,7 @@ Points = Float[np.ndarray, "point 2"]
 Picture = Float32[np.ndarray, "n n"]
 
 CORNERS = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
+GRAIN_PX = 1.2  # sigma of the finest grain, fine pixels
 FACES = 3  # of a box, at most: front, side, top
 
 
@@ -32,28 +33,36 @@ class Clutter:
         largest_px: Half-size of the largest.
         cover: How many times over the things would cover the ground if none hid another.
         albedo: Range of the share of light that a thing gives back, likewise.
-        texture: Range of a thing's part of its material's contrast, likewise.
-        plain: How often a thing has no texture at all.
+        contrast: Range of the materials' contrast in a picture, likewise.
+        texture: Range of a thing's part of that, likewise.
+        plain: How often a thing has no texture but grain.
+        grain: Range of the deviation of a thing's finest grain, as a part of its grey, likewise: no real surface is
+            quite smooth.
         print_share: How often a thing is a label: print on a plain ground.
-        one_way: How often all things of a picture run along the rows, or along the columns.
+        one_way: How often all things of a picture run one way: upright or level.
+        upright: How often that is upright. The published captures hold the phone upright, so that upright in the
+            world is along the rows of the landscape frame, and so along the disparity.
         elongation: Range of how many times as long as wide these are, likewise.
         round_share: How often a thing is shaded as a cylinder or a ball.
         shadows: Mean number of shadows on a picture.
         shadow: Range of the light that is left in a shadow, likewise.
     """
 
-    size_px: tuple[float, float] = (15.0, 100.0)
-    largest_px: float = 300.0
+    size_px: tuple[float, float] = (30.0, 250.0)
+    largest_px: float = 400.0
     cover: float = 3.0
-    albedo: tuple[float, float] = (0.04, 0.9)
-    texture: tuple[float, float] = (0.13, 1.0)
-    plain: float = 0.1
-    print_share: float = 0.15
-    one_way: float = 0.5
+    albedo: tuple[float, float] = (0.03, 0.95)
+    contrast: tuple[float, float] = (0.7, 1.6)
+    texture: tuple[float, float] = (0.2, 1.0)
+    plain: float = 0.2
+    grain: tuple[float, float] = (0.01, 0.15)
+    print_share: float = 0.2
+    one_way: float = 0.7
+    upright: float = 0.8
     elongation: tuple[float, float] = (3.0, 20.0)
     round_share: float = 0.3
-    shadows: float = 1.0
-    shadow: tuple[float, float] = (0.15, 0.7)
+    shadows: float = 1.5
+    shadow: tuple[float, float] = (0.08, 0.6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +78,7 @@ class Thing:
         albedo: Its share of light given back.
         material: Which one.
         gain: Its part of the material's contrast.
+        grain: Deviation of its finest grain.
         shading: How light falls on its own coordinates.
     """
 
@@ -80,6 +90,7 @@ class Thing:
     albedo: float
     material: int
     gain: float
+    grain: float
     shading: str
 
 
@@ -94,7 +105,12 @@ def paint(
         size: Rows and columns, fine pixels.
         rng: Draws everything.
     """
-    things = draw_things(len(materials), clutter, size, rng)
+    along = int(rng.random() < clutter.upright) if rng.random() < clutter.one_way else None
+    if along is not None:
+        *rest, printed = materials
+        materials = [*(_stretch(one, along, log_uniform(rng, *clutter.elongation)) for one in rest), printed]
+    things = draw_things(len(materials), clutter, size, rng, along)
+    contrast = np.float32(log_uniform(rng, *clutter.contrast))
     which = np.zeros((size, size), np.int32)  # the ground is the first thing
     light = np.ones((size, size), np.float32)
     for number, thing in enumerate(things[1:], 1):
@@ -104,16 +120,42 @@ def paint(
     texture = np.ones_like(picture)
     for number, material in enumerate(materials):
         gains = np.array([thing.gain if thing.material == number else 0.0 for thing in things], np.float32)
-        texture += gains[which] * (material[:size, :size] - np.float32(1))
+        strength = 1 if number == len(materials) - 1 else contrast
+        texture += strength * gains[which] * (material[:size, :size] - np.float32(1))
+    texture *= 1 + np.array([thing.grain for thing in things], np.float32)[which] * _grain(size, rng)
     picture *= np.maximum(texture, np.float32(0.02))
     return picture * _shadows(clutter, size, rng)
 
 
-def draw_things(materials: int, clutter: Clutter, size: int, rng: np.random.Generator) -> list[Thing]:
-    """Returns the ground and what lies on it, the large things first."""
+def _grain(size: int, rng: np.random.Generator) -> Picture:
+    """Returns fine grain of deviation 1, mostly of one to three fine pixels."""
+    white = rng.standard_normal((size, size), dtype=np.float32)
+    soft = cv2.GaussianBlur(white, (0, 0), GRAIN_PX)
+    return soft * np.float32(2 * np.sqrt(np.pi) * GRAIN_PX)
+
+
+def _stretch(material: Picture, along: int, times: float) -> Picture:
+    """Returns a material drawn out along the columns (0) or the rows (1)."""
+    n = len(material)
+    part = max(8, round(n / times))
+    part_of = material[:part] if along == 0 else material[:, :part]
+    return cv2.resize(part_of, (n, n), interpolation=cv2.INTER_CUBIC)
+
+
+def draw_things(
+    materials: int, clutter: Clutter, size: int, rng: np.random.Generator, along: int | None
+) -> list[Thing]:
+    """Returns the ground and what lies on it, the large things first.
+
+    Args:
+        materials: How many there are.
+        clutter: What there is.
+        size: Rows and columns of the picture.
+        rng: Draws everything.
+        along: 0 if all runs along the columns (downwards), 1 along the rows, None if it runs anywhere.
+    """
     typical = FINE * log_uniform(rng, *clutter.size_px)
     largest = max(FINE * clutter.largest_px, 1.5 * typical)
-    along = float(rng.integers(2)) * np.pi / 2 if rng.random() < clutter.one_way else None
     shapes = list(SHAPES)
     weights = rng.dirichlet(np.full(len(shapes), 0.6))  # a picture of boxes, one of foliage, one of all
     ground = _thing((size / 2, size / 2), (size, size), 0.0, "box", materials, clutter, rng)
@@ -123,7 +165,7 @@ def draw_things(materials: int, clutter: Clutter, size: int, rng: np.random.Gene
         half = float((low + rng.random() * (high - low)) ** -0.5)
         ratio = log_uniform(rng, *clutter.elongation) if along is not None else log_uniform(rng, 1.0, 3.0)
         if along is not None:
-            angle = along + float(rng.normal(0, 0.03))
+            angle = (1 - along) * np.pi / 2 + float(rng.normal(0, 0.03))
         else:
             angle = float(rng.normal(0, 0.1) + np.pi / 2 * rng.integers(2))
             angle = angle if rng.random() < 0.5 else float(rng.uniform(0, np.pi))
@@ -160,6 +202,7 @@ def _thing(
         albedo=log_uniform(rng, *clutter.albedo),
         material=materials - 1 if printed else int(rng.integers(materials - 1)),
         gain=max(gain, float(rng.uniform(0.4, 1.0))) if printed else gain,
+        grain=log_uniform(rng, *clutter.grain),
         shading=shading if rng.random() < clutter.round_share else "flat",
     )
 
@@ -232,7 +275,7 @@ def silhouette(n: int, size: int, rng: np.random.Generator) -> Bool[np.ndarray, 
     which, light = np.zeros((n, n), np.int32), np.ones((n, n), np.float32)
     outlines = SHAPES[shape](rng)
     _lay(
-        Thing(centre, (half, half), angle, outlines, np.ones(len(outlines)), 1.0, 0, 0.0, "flat"),
+        Thing(centre, (half, half), angle, outlines, np.ones(len(outlines)), 1.0, 0, 0.0, 0.0, "flat"),
         1,
         which,
         light,

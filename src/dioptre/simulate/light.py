@@ -35,8 +35,8 @@ class Lighting:
         highlights: How often a patch has points of light far above white.
     """
 
-    dark: float = 0.03
-    brightness: tuple[float, float] = (0.05, 0.5)
+    dark: float = 0.05
+    brightness: tuple[float, float] = (0.025, 0.5)
     shot: tuple[float, float] = (0.1, 0.8)
     slope: float = 0.06
     steps: float = 0.4
