@@ -236,7 +236,7 @@ def draw_scene(
         picture = _crop(surfaces[int(rng.integers(len(surfaces)))], n, rng)
         if rng.random() < lighting.highlights:
             picture = soften(add_highlights(picture, rng))
-        return picture * slope
+        return picture * slope + np.float32(lighting.glare)
 
     if kind == "photograph":
         span = layout.gap_indices * step * float(rng.uniform(0.5, 3))

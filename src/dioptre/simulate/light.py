@@ -31,14 +31,16 @@ class Lighting:
             scale.
         shot: Range of the shot noise in normal light, variance for each 10-bit code, likewise.
         slope: Typical change of the light over 64 pixels, as a logarithm, along either axis.
+        glare: Light that lens and sensor scatter all over the picture, as a part of the scene's mean.
         steps: How often the exposure steps within a stack.
         highlights: How often a patch has points of light far above white.
     """
 
     dark: float = 0.05
-    brightness: tuple[float, float] = (0.025, 0.5)
+    brightness: tuple[float, float] = (0.035, 0.5)
     shot: tuple[float, float] = (0.1, 0.8)
     slope: float = 0.06
+    glare: float = 0.03
     steps: float = 0.4
     highlights: float = 0.015
 
