@@ -44,7 +44,7 @@ def spectrum_slope(image: Image) -> float:
 
 
 def gradient_kurtosis(image: Image) -> float:
-    """Returns the kurtosis of the differences along rows and columns after a Gaussian of 1 pixel; 3 if normal."""
+    """Returns the kurtosis of the differences of neighbours after a Gaussian of 1 pixel; 3 if normal."""
     smooth = gaussian_filter(image, 1.0)
     steps = np.concatenate([np.diff(smooth, axis=0).ravel(), np.diff(smooth, axis=1).ravel()])
     steps = steps - steps.mean()
@@ -65,7 +65,7 @@ def brightness(image: Image) -> float:
 
 
 def plain_share(image: Image) -> float:
-    """Returns the share of 8 x 8 cells whose deviation is below 5 per cent of their mean, after a Gaussian."""
+    """Returns the share of 8 x 8 cells that deviate by less than 5 per cent of their mean, softened."""
     smooth = gaussian_filter(image, 1.0)
     rows, cols = (length // 8 for length in image.shape)
     cells = smooth[: 8 * rows, : 8 * cols].reshape(rows, 8, cols, 8)
@@ -89,8 +89,8 @@ STATISTICS: Mapping[str, Callable[[Image], float]] = {
 }
 DRIFT = "drift of the mean"
 
-# Median and quartiles of 756 patches of another phone, which 12 published stacks agree with; None where they were
-# not measured.
+# Median and quartiles of 756 patches of another phone, which 12 published stacks agree with; None where they
+# were not measured.
 REAL: Mapping[str, tuple[float, float, float] | None] = {
     "deviation / mean": (0.81, 0.55, 1.13),
     "variance beyond sigma 8": (0.54, 0.31, 0.72),

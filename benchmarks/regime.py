@@ -1,4 +1,4 @@
-"""Do simulated stacks mislead the classical measures as real ones do? The 45 measures beside the paper's table.
+"""Do simulated stacks mislead the classical measures as real ones do? The 45 beside the paper's table.
 
     python -m benchmarks.regime                       800 test patches of two seeds: takes a minute or two
     python -m benchmarks.regime --split train --seeds 1 --patches 400   what to look at while tuning
@@ -36,8 +36,8 @@ DOUBTFUL = ("total-variation-l1", "total-variation-l2")
 COUNTED = tuple(key for key in KEYS if key not in DOUBTFUL)
 # Within 30 per cent of the paper's error.
 AIMS = (
-    "intensity-variance", "percentile-range-3", "histogram-entropy", "laplacian-energy", "local-norm-dist-sq-4",
-    "normalized-envelope-l1", "census-transform", "normalized-cross-correlation",
+    "intensity-variance", "percentile-range-3", "histogram-entropy", "laplacian-energy",
+    "local-norm-dist-sq-4", "normalized-envelope-l1", "census-transform", "normalized-cross-correlation",
 )  # fmt: skip
 ALLOWED = 0.3
 WITHIN = (0, 1, 2, 4)
@@ -65,7 +65,7 @@ def measure_scene(
 ) -> list[tuple[list[int], dict[str, float]]]:
     """Returns the errors of all measures, and the statistics, for each patch of one scene."""
     camera = CameraModel.pixel3()
-    conditions = conditions_of(simulation)
+    conditions = conditions_of(simulation, simulation.split)
     if still:
         conditions = replace(conditions, breathing=0.0, side_motion=0.0)
     rows = []
@@ -122,7 +122,8 @@ def print_table(measured: Measured) -> None:
         mark = "  (not counted)" if key in DOUBTFUL else mark
         low, high = spread[:, at]
         print(
-            f"{key:<40}{BIG_TABLE[key].mae:>8.2f}{maes[at]:>8.2f} [{low:5.2f}, {high:5.2f}]{ratio:>8.2f}{mark}"
+            f"{key:<40}{BIG_TABLE[key].mae:>8.2f}{maes[at]:>8.2f} [{low:5.2f}, {high:5.2f}]"
+            f"{ratio:>8.2f}{mark}"
         )
     for name, keys in (("all but the doubtful", COUNTED), ("dual-pixel", tuple(reference.STEREO))):
         low, high = np.percentile([correlation(one, keys) for one in samples], INTERVAL)
@@ -171,7 +172,9 @@ def main() -> None:
     parser.add_argument("--still", action="store_true", help="without breathing and side motion")
     parser.add_argument("--real", type=Path, help="folder of published stacks, .npy")
     chosen = parser.parse_args()
-    simulation = Simulation(split=chosen.split, textures=chosen.textures, device=chosen.device)
+    simulation = Simulation(
+        split=chosen.split, beyond=0.0, featureless=0.0, textures=chosen.textures, device=chosen.device
+    )
     measured = measure(simulation, chosen.seeds, chosen.patches, chosen.still)
     print_table(measured)
     columns = {"simulated": measured.statistics}

@@ -39,14 +39,24 @@ class Simulate:
     split: Literal["mixed", "train", "validation", "test"] = "mixed"
     """The split that the scenes belong to; no texture is in two splits."""
 
-    depths: Literal["even", "far"] = "even"
-    """Depths over the ladder evenly, or ever fewer towards its near end, as in the published data."""
+    prior: Annotated[str, tyro.conf.arg(metavar="PRIOR")] = "even"
+    """Depths over the ladder: even; far, ever fewer towards its near end, as in the published data; weights
+    such as 3,2,1, far to near; or a file of them."""
+
+    beyond: float = -1.0
+    """Share of patches farther or nearer than the ladder reaches; below 0: some for training, else none."""
+
+    featureless: float = -1.0
+    """Share of patches with nothing to focus on, likewise."""
 
     textures: Annotated[str, tyro.conf.arg(metavar="DIR")] = ""
     """Folder of photographs to paint surfaces with, beside leaves and print; skimage for scikit-image's."""
 
     exact_lens: bool = False
-    """Let the lens go exactly where it is told, and its axis stay where it is."""
+    """Let the lens go exactly where it is told, its axis stay where it is, and blur grow as a thin lens's."""
+
+    processed: bool = False
+    """Put pictures through a tone curve and JPEG, for networks that will see such pictures."""
 
     workers: int = 0
     """Processes; 0 for one a core."""

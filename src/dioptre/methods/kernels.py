@@ -566,7 +566,7 @@ def _outer_taps(a, b, c, d, half, line):
 
 @kernel
 def _filter_down(image, half, first, out):
-    """Filters and halves the rows with nine symmetric taps from row 2 o + first on, mirrored at the border."""
+    """Filters and halves the rows with nine symmetric taps from row 2 o + first on, mirrored outside."""
     rows = image.shape[0]
     at = np.empty(9, np.int64)
     for o in range(out.shape[0]):

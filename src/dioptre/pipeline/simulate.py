@@ -27,6 +27,9 @@ from dioptre.simulate.device import Device
 
 SIZE = 128
 PATCHES_PER_SCENE = 16
+USUAL = -1.0  # a share that depends on the split
+BEYOND, FEATURELESS = 0.04, 0.03  # the usual shares of patches for training
+TRAINED = "train"
 DEPTH_PHOTOGRAPH_SPLIT = "train"  # there is but one photograph with depth
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 SKIMAGE_PHOTOGRAPHS = (
@@ -47,9 +50,14 @@ class Simulation:
         device: "center", "left", or "random" for another phone in every scene.
         light: "normal", "dark", "mixed" as drawn, or "both" for every scene in both, one after the other.
         split: "mixed", or the split that all scenes belong to.
-        prior: How depths are spread over the ladder: "even"; "far", ever fewer towards its near end, as in the
-            published data; a list of weights, far to near, such as 3,2,1; or a file of them.
-        exact_lens: Whether the lens goes exactly where it is told, and its axis stays where it is.
+        prior: How depths are spread over the ladder: "even"; "far", ever fewer towards its near end, as in
+            the published data; a list of weights, far to near, such as 3,2,1; or a file of them.
+        beyond: Share of the patches that lie farther or nearer than the ladder reaches; below 0 for the usual
+            share: some of the scenes for training, none of the others.
+        featureless: Share of the patches with nothing to focus on, likewise.
+        exact_lens: Whether the lens goes exactly where it is told, its axis stays where it is, and blur grows
+            as that of a thin lens.
+        processed: Whether pictures go through a tone curve and JPEG, for networks that will see such ones.
         textures: A folder of photographs to paint surfaces with beside leaves and print, "skimage" for those
             that scikit-image brings, or "" for none.
     """
@@ -61,7 +69,10 @@ class Simulation:
     light: str = "mixed"
     split: str = "mixed"
     prior: str = "even"
+    beyond: float = USUAL
+    featureless: float = USUAL
     exact_lens: bool = False
+    processed: bool = False
     textures: str = ""
 
 
@@ -112,11 +123,29 @@ def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> in
     return len(patches)
 
 
-def conditions_of(simulation: Simulation) -> Conditions:
-    """Returns how hard the captures of a simulation are."""
+def conditions_of(simulation: Simulation, split: str) -> Conditions:
+    """Returns how hard the captures of a simulation are in the scenes of one split."""
     conditions = Conditions.exact() if simulation.exact_lens else Conditions()
-    layout = replace(conditions.layout, prior=DepthPrior.parse(simulation.prior))
-    return replace(conditions, layout=layout)
+    beyond, featureless = (
+        share if share >= 0 else usual[split == TRAINED]
+        for share, usual in ((simulation.beyond, (0.0, BEYOND)), (simulation.featureless, (0.0, FEATURELESS)))
+    )
+    layout = replace(conditions.layout, prior=_prior(simulation.prior), beyond=beyond)
+    return replace(conditions, layout=layout, featureless=featureless, processed=simulation.processed)
+
+
+@cache
+def _prior(text: str) -> DepthPrior:
+    return DepthPrior.parse(text)
+
+
+def split_of(simulation: Simulation, scene: int) -> str:
+    """Returns the split that a scene belongs to."""
+    if simulation.split != "mixed":
+        return simulation.split
+    draw = float(np.random.default_rng([simulation.seed, scene]).random())
+    upto = zip(SPLITS, accumulate(SPLITS.values()), strict=True)
+    return next((name for name, limit in upto if draw <= limit), "test")
 
 
 def simulate_patch(
@@ -132,14 +161,15 @@ def simulate_patch(
     """
     pair = simulation.light == "both"
     scene = index // PATCHES_PER_SCENE
-    conditions = conditions or conditions_of(simulation)
-    split, surfaces, device = _scene(
-        simulation.seed, simulation.split, simulation.device, simulation.textures, scene, conditions.clutter
+    split = split_of(simulation, scene)
+    conditions = conditions or conditions_of(simulation, split)
+    surfaces, device = _scene(
+        simulation.seed, split, simulation.device, simulation.textures, scene, conditions.clutter
     )
     light = ("normal", "dark")[index % 2] if pair else simulation.light
     patch = draw_patch(
         camera,
-        device,
+        device.thin_lens() if simulation.exact_lens else device,
         surfaces,
         np.random.default_rng([simulation.seed, _code(split), scene, 1, index // 2 if pair else index]),
         conditions,
@@ -178,15 +208,11 @@ def _code(split: str) -> int:
 @lru_cache(maxsize=2)
 def _scene(
     seed: int, split: str, device: str, textures: str, scene: int, clutter: Clutter
-) -> tuple[str, list[Float32[np.ndarray, "n n"]], Device]:
-    """Returns a scene's split, textures and phone. The split is part of the seed: no two share a texture."""
-    if split == "mixed":
-        draw = float(np.random.default_rng([seed, scene]).random())
-        upto = zip(SPLITS, accumulate(SPLITS.values()), strict=True)
-        split = next((name for name, limit in upto if draw <= limit), "test")
+) -> tuple[list[Float32[np.ndarray, "n n"]], Device]:
+    """Returns a scene's surfaces and phone. The split is part of the seed: no two share a surface."""
     rng = np.random.default_rng([seed, _code(split), scene, 0])
     phone = Device.draw(rng) if device == "random" else Device.left() if device == "left" else Device.center()
-    return split, draw_surfaces(rng, clutter, photographs_of(_photographs(textures), split)), phone
+    return draw_surfaces(rng, clutter, photographs_of(_photographs(textures), split)), phone
 
 
 @lru_cache(maxsize=1)

@@ -21,13 +21,14 @@ from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import Scene, fine_size, soften
-from dioptre.simulate.sensor import read_native
-from dioptre.simulate.texture import dead_leaves, glyphs, log_uniform, photograph, roughness
+from dioptre.simulate.sensor import process, read_native
+from dioptre.simulate.texture import crumpled, dead_leaves, glyphs, log_uniform, photograph, roughness
 from dioptre.simulate.visibility import LEAST, focus_contrast
 
 DEPTH_PHOTOGRAPHS = 0.3  # how often a scene is a photograph with depth, if there are any
 PHOTOGRAPHS = 0.6  # how often a surface is painted with a photograph, if there are any
 TRIES = 16  # to draw a patch with something to focus on, or with nothing
+JPEG_QUALITY = (70, 98)  # of processed pictures
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
 
@@ -46,6 +47,7 @@ class Conditions:
         layout: Where they lie in depth.
         lighting: Brightness and noise.
         featureless: How often a patch has nothing to focus on; the others all have something.
+        processed: Whether the pictures went through a tone curve and JPEG.
     """
 
     actuator: Actuator = field(default_factory=Actuator)
@@ -55,6 +57,7 @@ class Conditions:
     layout: Layout = field(default_factory=Layout)
     lighting: Lighting = field(default_factory=Lighting)
     featureless: float = 0.0
+    processed: bool = False
 
     @classmethod
     def exact(cls) -> "Conditions":
@@ -71,8 +74,8 @@ class Patch:
         truth: Index nearest in inverse depth to the median depth of the patch.
         depth: That median, in dioptres.
         depth_spread: Deviation of the depth over the patch, in dioptres.
-        beyond: Indices that the median lies beyond the ladder: 0 inside, negative beyond its far end, positive
-            beyond its near end.
+        beyond: Indices that the median lies beyond the ladder: 0 inside, negative beyond its far end,
+            positive beyond its near end.
         focusable: Whether there is anything to focus on (`visibility`).
         lens_error: Median error of the lens over the stack, in indices, positive towards near.
         kind: The kind of scene.
@@ -124,6 +127,7 @@ def draw_materials(rng: np.random.Generator, size: int) -> list[Picture]:
     leaves = dead_leaves(
         size, size, rng, smallest, log_uniform(rng, 20.0, 500.0), log_uniform(rng, 0.01, 0.25)
     )
+    leaves = crumpled(leaves.astype(np.float32), rng, log_uniform(rng, 4.0, 16.0))
     rough = roughness(
         size, rng, log_uniform(rng, 4.0, 200.0), log_uniform(rng, 0.3, 1.2), log_uniform(rng, 1, 8)
     )
@@ -174,8 +178,11 @@ def draw_patch(
     radiance = render_stack(scene, view, focus, axis)
     radiance *= np.float32(gain) * steps[:, None, None, None]
     radiance *= device.shading_within(camera, at, view.size)
+    native = read_native(radiance[..., RIM:-RIM], noise, rng)
+    if conditions.processed:
+        native = process(native, int(rng.integers(*JPEG_QUALITY)))
     return Patch(
-        native=read_native(radiance[..., RIM:-RIM], noise, rng),
+        native=native,
         truth=int(camera.grid.nearest_index(depth)),
         depth=depth,
         depth_spread=float(np.std(depths)),
@@ -243,20 +250,18 @@ def draw_scene(
         source = depth_photographs[int(rng.integers(len(depth_photographs)))]
         return photograph_scene(source, n, margin, depths[0], span, rng)
     if kind == "plain":
-        return Scene(
-            lay_out("plane", depths, lambda: _smooth(n, rng) * slope, view.size, margin, 0.0, rng), margin
-        )
+        return Scene(lay_out("plane", depths, lambda: _smooth(n, rng) * slope, view.size, 0.0, rng), margin)
     tilt = layout.tilt_indices * step
-    return Scene(lay_out(kind, depths, painted, view.size, margin, tilt, rng), margin)
+    return Scene(lay_out(kind, depths, painted, view.size, tilt, rng), margin)
 
 
 def _crop(texture: Picture, n: int, rng: np.random.Generator) -> Picture:
-    """Returns a random part of a picture, mirrored or not; one that is too small is mirrored on."""
+    """Returns a random part of a picture, either way up; one that is too small is mirrored on."""
     if len(texture) < n:
         texture = np.pad(texture, (0, n - len(texture)), mode="symmetric")
     y, x = rng.integers(0, len(texture) - n + 1, 2)
     part = texture[y : y + n, x : x + n]
-    return np.ascontiguousarray(part[:: rng.choice([-1, 1]), :: rng.choice([-1, 1])])
+    return np.ascontiguousarray(np.rot90(part, 2 * int(rng.integers(2))))
 
 
 def _smooth(n: int, rng: np.random.Generator) -> Picture:

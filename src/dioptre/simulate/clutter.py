@@ -1,8 +1,8 @@
 """Clutter: things of many sizes on a ground, in light and shadow, as pictures for surfaces.
 
-A picture is linear radiance, on a grid of FINE pixels to one of the sensor's. Each thing has a shape, an albedo
-of its own, a material of which it shows more or less (down to nothing), and a shading: flat, or round as on a
-cylinder or a ball. Large things are laid down first, so that labels lie on boxes and boxes on shelves.
+A picture is linear radiance, on a grid of FINE pixels to one of the sensor's. Each thing has a shape, an
+albedo of its own, a material of which it shows more or less (down to nothing), and a shading: flat, or round
+as on a cylinder or a ball. Large things are laid down first, so that labels lie on boxes, boxes on shelves.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,20 +28,20 @@ class Clutter:
     """What surfaces are covered with.
 
     Attributes:
-        size_px: Range of the half-size of a picture's commonest things, in the sensor's pixels, drawn evenly on a
-            logarithmic scale; larger ones are ever fewer, as the inverse cube.
+        size_px: Range of the half-size of a picture's commonest things, in the sensor's pixels, drawn evenly
+            on a logarithmic scale; larger ones are ever fewer, as the inverse cube.
         largest_px: Half-size of the largest.
         cover: How many times over the things would cover the ground if none hid another.
         albedo: Range of the share of light that a thing gives back, likewise.
         contrast: Range of the materials' contrast in a picture, likewise.
         texture: Range of a thing's part of that, likewise.
         plain: How often a thing has no texture but grain.
-        grain: Range of the deviation of a thing's finest grain, as a part of its grey, likewise: no real surface is
-            quite smooth.
+        grain: Range of the deviation of a thing's finest grain, as a part of its grey, likewise: no real
+            surface is quite smooth.
         print_share: How often a thing is a label: print on a plain ground.
         one_way: How often all things of a picture run one way: upright or level.
-        upright: How often that is upright. The published captures hold the phone upright, so that upright in the
-            world is along the rows of the landscape frame, and so along the disparity.
+        upright: How often that is upright. The published captures hold the phone upright, so that upright in
+            the world is along the rows of the landscape frame, and so along the disparity.
         elongation: Range of how many times as long as wide these are, likewise.
         round_share: How often a thing is shaded as a cylinder or a ball.
         shadows: Mean number of shadows on a picture.
@@ -55,9 +55,9 @@ class Clutter:
     contrast: tuple[float, float] = (0.7, 1.6)
     texture: tuple[float, float] = (0.2, 1.0)
     plain: float = 0.2
-    grain: tuple[float, float] = (0.012, 0.2)
-    print_share: float = 0.2
-    one_way: float = 0.8
+    grain: tuple[float, float] = (0.01, 0.15)
+    print_share: float = 0.25
+    one_way: float = 0.85
     upright: float = 0.85
     elongation: tuple[float, float] = (3.0, 20.0)
     round_share: float = 0.3
@@ -86,7 +86,7 @@ class Thing:
     half: tuple[float, float]
     angle: float
     outlines: Sequence[Points]
-    lights: Sequence[float]
+    lights: Float[np.ndarray, " face"]
     albedo: float
     material: int
     gain: float
@@ -159,7 +159,8 @@ def draw_things(
     shapes = list(SHAPES)
     weights = rng.dirichlet(np.full(len(shapes), 0.6))  # a picture of boxes, one of foliage, one of all
     ground = _thing((size / 2, size / 2), (size, size), 0.0, "box", materials, clutter, rng)
-    things, covered = [], 0.0
+    things: list[Thing] = []
+    covered = 0.0
     while covered < clutter.cover * size * size and len(things) < 1500:
         low, high = typical**-2, largest**-2
         half = float((low + rng.random() * (high - low)) ** -0.5)
@@ -228,11 +229,11 @@ def _lay(thing: Thing, number: int, which: Int32[np.ndarray, "n n"], light: Pict
 def _shade(
     thing: Thing, origin: tuple[int, int], inside: Bool[np.ndarray, "rows cols"]
 ) -> Float32[np.ndarray, " _"] | np.float32:
-    """Returns the light on the pixels inside: Lambert's law with the light from the thing's own upper left."""
+    """Returns the light on the pixels inside, by Lambert's law, coming from the thing's own upper left."""
     if thing.shading == "flat":
         return np.float32(1)
-    y, x = np.nonzero(inside)
-    x, y = x + (origin[0] - thing.centre[0]), y + (origin[1] - thing.centre[1])
+    rows, cols = np.nonzero(inside)
+    x, y = cols + (origin[0] - thing.centre[0]), rows + (origin[1] - thing.centre[1])
     c, s = np.cos(thing.angle), np.sin(thing.angle)
     v = ((y * c - x * s) / thing.half[1]).clip(-1, 1).astype(np.float32)
     u = ((x * c + y * s) / thing.half[0]).clip(-1, 1).astype(np.float32)
@@ -255,8 +256,8 @@ def _shadows(clutter: Clutter, size: int, rng: np.random.Generator) -> Picture:
         wide = far if rng.random() < 0.5 else rng.uniform(0.05, 0.4) * len(light)
         corners = np.array([(-far, 0), (far, 0), (far, wide), (-far, wide)]) @ turn + middle
         cv2.fillPoly(mask, [np.round(16 * corners).astype(np.int32)], 1.0, cv2.LINE_8, 4)
-        mask = cv2.GaussianBlur(mask, (0, 0), log_uniform(rng, 0.4, 8.0))
-        light *= 1 - mask * np.float32(1 - log_uniform(rng, *clutter.shadow))
+        soft = cv2.GaussianBlur(mask, (0, 0), log_uniform(rng, 0.4, 8.0))
+        light *= 1 - soft * np.float32(1 - log_uniform(rng, *clutter.shadow))
     return cv2.resize(light, (size, size), interpolation=cv2.INTER_LINEAR)
 
 

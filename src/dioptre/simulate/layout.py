@@ -48,8 +48,8 @@ def nearest_depth(grid: FocusGrid) -> float:
 def beyond(grid: FocusGrid, depth: float) -> float:
     """Returns how many indices a depth lies beyond the end of a ladder.
 
-    It is 0 up to half a step beyond an end, where the end is the nearest position still; negative beyond the far
-    end, positive beyond the near end.
+    It is 0 up to half a step beyond an end, where the end is the nearest position still; negative beyond the
+    far end, positive beyond the near end.
     """
     step = mean_step(grid)
     far, near = ((depth - float(grid.dioptres[end])) / step for end in (0, -1))
@@ -83,7 +83,6 @@ def lay_out(
     depths: Sequence[float],
     paint: Callable[[], Picture],
     size: int,
-    margin: int,
     tilt: float,
     rng: np.random.Generator,
 ) -> tuple[Layer, ...]:
@@ -94,7 +93,6 @@ def lay_out(
         depths: Of its layers, near to far.
         paint: Gives another picture at every call.
         size: Rows and columns of the patch, in pixels.
-        margin: See `Scene`.
         tilt: Deviation of the depth over a slanted or curved patch, in dioptres.
         rng: Draws the shapes.
     """

@@ -1,7 +1,7 @@
 """Light: how bright a capture is, how noisy, and how both change within a patch and over a stack.
 
-Exposure is what radiance 1 becomes, as a part of white. In the dark the same scene has so many times less light;
-the camera makes up for a part of that by gain, which raises the noise as much as the picture.
+Exposure is what radiance 1 becomes, as a part of white. In the dark the same scene has so many times less
+light; the camera makes up for a part of that by gain, which raises the noise as much as the picture.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ FLICKER = (0.001, 0.012)  # deviation of the exposure from slice to slice, relat
 
 @dataclass(frozen=True)
 class Lighting:
-    """How captures are lit; the defaults are as measured on published stacks where there was something to measure.
+    """How captures are lit; the defaults are as measured on published stacks, as far as that was possible.
 
     Attributes:
         dark: How often the light is low.
-        brightness: Range of the mean signal of a scene in normal light, 1 at white, drawn evenly on a logarithmic
-            scale.
+        brightness: Range of the mean signal of a scene in normal light, 1 at white, drawn evenly on a
+            logarithmic scale.
         shot: Range of the shot noise in normal light, variance for each 10-bit code, likewise.
         slope: Typical change of the light over 64 pixels, as a logarithm, along either axis.
         glare: Light that lens and sensor scatter all over the picture, as a part of the scene's mean.
@@ -57,7 +57,7 @@ def draw_exposure(light: str, lighting: Lighting, rng: np.random.Generator) -> t
 
 
 def draw_steps(slices: int, lighting: Lighting, rng: np.random.Generator) -> Float32[np.ndarray, " {slices}"]:
-    """Returns each slice's exposure relative to the capture's: flicker, and steps that last for some slices."""
+    """Returns each slice's exposure relative to the capture's: flicker, and steps that last a while."""
     gain = 1 + log_uniform(rng, *FLICKER) * rng.standard_normal(slices)
     if rng.random() < lighting.steps:
         for _ in range(int(rng.integers(1, 4))):

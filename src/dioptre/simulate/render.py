@@ -63,7 +63,7 @@ class View:
         widest = max(abs(float(np.max(np.abs(depth_to_blur(camera, ends, d))))) for d in ends)
         scale = np.asarray(focus_to_magnification(camera, ends)) / self._reference
         drift = (np.hypot(*self.spread.at) + self.size) * float(np.max(np.abs(scale - 1)))
-        return int(np.ceil(0.65 * 1.15 * widest + drift + shift_px)) + 6
+        return int(np.ceil(0.65 * self.spread.device.most_gain * widest + drift + shift_px)) + 6
 
     @property
     def _reference(self) -> float:

@@ -92,6 +92,23 @@ def roughness(
     return np.exp(np.float32(roughest / max(float(total.std()), 1e-6)) * (total - np.median(total)))
 
 
+def crumpled(
+    picture: Float32[np.ndarray, "n n"], rng: np.random.Generator, by_px: float
+) -> Float32[np.ndarray, "n n"]:
+    """Returns a picture whose places are displaced by about so many pixels: discs become pebbles."""
+    n = len(picture)
+    knots = max(4, round(n / (3 * by_px)))
+    across, down = (
+        cv2.resize(
+            rng.standard_normal((knots, knots), dtype=np.float32), (n, n), interpolation=cv2.INTER_CUBIC
+        )
+        for _ in range(2)
+    )
+    places = np.arange(n, dtype=np.float32)
+    x, y = places[None, :] + np.float32(by_px) * across, places[:, None] + np.float32(by_px) * down
+    return cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+
+
 def photograph(
     picture: Float32[np.ndarray, "rows cols"], size: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "n n"]:

@@ -1,7 +1,7 @@
 """Is there anything to focus on? Contrast that focus changes, against the noise.
 
-A patch can be focused if leaving its focus by a few positions changes the light on its pixels by enough to stand out
-from their noise. Nothing but that is asked: not how a method would fare.
+A patch can be focused if leaving its focus by a few positions changes the light on its pixels by enough to
+stand out from their noise. Nothing but that is asked: not how a method would fare.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ def focus_contrast(
 ) -> float:
     """Returns by how much the light changes a few positions from the best one, over the noise of a pixel.
 
-    Both are root mean squares over the patch, of left and right taken together. Breathing does not count: the two
-    slices are seen at one scale.
+    Both are root mean squares over the patch, of left and right taken together. Breathing does not count: the
+    two slices are seen at one scale.
 
     Args:
         scene: What is there.
