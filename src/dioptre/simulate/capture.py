@@ -129,7 +129,7 @@ def draw_materials(rng: np.random.Generator, size: int) -> list[Picture]:
     )
     leaves = crumpled(leaves.astype(np.float32), rng, log_uniform(rng, 4.0, 16.0))
     rough = roughness(
-        size, rng, log_uniform(rng, 4.0, 200.0), log_uniform(rng, 0.3, 1.2), log_uniform(rng, 1, 8)
+        size, rng, log_uniform(rng, 4.0, 200.0), log_uniform(rng, 0.3, 1.2), log_uniform(rng, 1.0, 8.0)
     )
     turned = [np.rot90(one, int(rng.integers(2))) for one in (rough, print_)]
     materials = [leaves, *turned]
@@ -255,12 +255,14 @@ def draw_scene(
     return Scene(lay_out(kind, depths, painted, view.size, tilt, rng), margin)
 
 
-def _crop(texture: Picture, n: int, rng: np.random.Generator) -> Picture:
+def _crop(
+    surface: Float32[np.ndarray, "m m"], n: int, rng: np.random.Generator
+) -> Float32[np.ndarray, "n n"]:
     """Returns a random part of a picture, either way up; one that is too small is mirrored on."""
-    if len(texture) < n:
-        texture = np.pad(texture, (0, n - len(texture)), mode="symmetric")
-    y, x = rng.integers(0, len(texture) - n + 1, 2)
-    part = texture[y : y + n, x : x + n]
+    if len(surface) < n:
+        surface = np.pad(surface, (0, n - len(surface)), mode="symmetric")
+    y, x = rng.integers(0, len(surface) - n + 1, 2)
+    part = surface[y : y + n, x : x + n]
     return np.ascontiguousarray(np.rot90(part, 2 * int(rng.integers(2))))
 
 

@@ -158,7 +158,7 @@ def draw_things(
     largest = max(FINE * clutter.largest_px, 1.5 * typical)
     shapes = list(SHAPES)
     weights = rng.dirichlet(np.full(len(shapes), 0.6))  # a picture of boxes, one of foliage, one of all
-    ground = _thing((size / 2, size / 2), (size, size), 0.0, "box", materials, clutter, rng)
+    ground = _thing((size / 2, size / 2), (float(size), float(size)), 0.0, "box", materials, clutter, rng)
     things: list[Thing] = []
     covered = 0.0
     while covered < clutter.cover * size * size and len(things) < 1500:
@@ -218,7 +218,7 @@ def _lay(thing: Thing, number: int, which: Int32[np.ndarray, "n n"], light: Pict
         high = np.minimum(np.ceil(points.max(axis=0)).astype(int) + 1, len(which))
         if (high <= low).any():
             continue
-        (x0, y0), (x1, y1) = low, high
+        (x0, y0), (x1, y1) = low.tolist(), high.tolist()
         mask = np.zeros((y1 - y0, x1 - x0), np.uint8)
         cv2.fillPoly(mask, [np.round(16 * (points - low)).astype(np.int32)], 1, cv2.LINE_8, 4)
         inside = mask.astype(bool)

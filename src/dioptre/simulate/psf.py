@@ -115,4 +115,4 @@ def pupil_light(
 
 def dual_pixel_psf(diameter_px: float) -> Float32[np.ndarray, "2 n n"]:
     """Returns both views' kernels in the middle of the measured phone's field; their mean sums to one."""
-    return PointSpread(CameraModel.pixel3(), Device.center(), (0.0, 0.0)).kernels(diameter_px)
+    return PointSpread(CameraModel.pixel3(), Device(), (0.0, 0.0)).kernels(diameter_px)

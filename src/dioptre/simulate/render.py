@@ -243,7 +243,7 @@ def defocus(
     pixels, and wider than `size` by the largest diameter and a few pixels.
     """
     margin = [(length - size) // 2 for length in texture.shape]
-    spread = PointSpread(CameraModel.pixel3(), Device.center(), (0.0, 0.0))
+    spread = PointSpread(CameraModel.pixel3(), Device(), (0.0, 0.0))
     image = texture.astype(np.float32)
     out = np.empty((len(diameters_px), 2, size, size), dtype=np.float32)
     for diameter, views in zip(diameters_px, out, strict=True):
