@@ -37,7 +37,7 @@ def render_by_aperture(
                 continue
             seen = _pinhole(scene, filtered, view, focus, scale, principal_point, (ux, uy))
             total += light[:, i, j][:, None, None] * seen
-    return (total / view.extension(focus) ** 2).astype(np.float32)
+    return (total / scale**2).astype(np.float32)
 
 
 def _filtered(layer: Layer) -> tuple[Float[np.ndarray, "r c"], Float[np.ndarray, "r c"] | None]:

@@ -43,7 +43,8 @@ class View:
     Attributes:
         spread: The blur kernels at the patch's place in the field; its `at` is the patch's centre.
         size: Rows and columns of the patch.
-        breathing: How much of the thin lens's change of scale there is, 1 for all and 0 for none.
+        breathing: How much of the thin lens's change of scale there is, 1 for all and 0 for none; exposure
+            falls with the square of the scale.
     """
 
     spread: PointSpread
@@ -71,11 +72,7 @@ class View:
 
     def magnification(self, focus: float) -> float:
         """Returns the image's scale relative to the far end of the ladder."""
-        return 1 + self.breathing * (self.extension(focus) - 1)
-
-    def extension(self, focus: float) -> float:
-        """Returns the distance from lens to sensor relative to that at the far end of the ladder."""
-        return float(focus_to_magnification(self.camera, focus)) / self._reference
+        return 1 + self.breathing * (float(focus_to_magnification(self.camera, focus)) / self._reference - 1)
 
 
 def render(
@@ -97,7 +94,7 @@ def render(
         total += clear * light
         if cover is not None:
             clear *= 1 - cover
-    return total / np.float32(view.extension(focus) ** 2)
+    return total / np.float32(scale * scale)
 
 
 def render_stack(
