@@ -15,8 +15,7 @@ simulate() { # name, flags
 simulate patches --patches 10000 --seed 100 --textures skimage
 simulate more --patches 14000 --seed 101 --split train --textures skimage
 simulate dark --patches 6000 --seed 104 --split train --light dark --textures skimage
-[ -f "$dir/painted/panel059.png" ] || python "$(dirname "$0")/paint.py" "$dir/painted"
-simulate plain --patches 7000 --seed 105 --split train --textures "$dir/painted"
+simulate plain --patches 7000 --seed 105 --split train
 
 common=(--beta1 0.9 --schedule cosine --average 0.998) # of a flag that comes twice, the last one counts
 more=(--also "$dir/more" --also "$dir/dark")
