@@ -81,13 +81,14 @@ def _shift(
     flat = np.zeros((2, len(pixels), len(pixels)))
     if isinstance(layer.depth, float):
         one = float(depth_to_blur(view.camera, focus, layer.depth))
-        return flat + float(device.blur_gain(one)) * one / 2 * np.array(u[::-1])[:, None, None]
+        return flat + device.blur_gain(one) * one / 2 * np.array(u[::-1])[:, None, None]
     shift = flat
     for _ in range(4):  # the depth is that of the place the light comes from
         at = _places(scene, view, scale, principal_point, pixels, shift)
         depth = map_coordinates(layer.depth.astype(np.float64), at, order=1)
         blur = np.asarray(depth_to_blur(view.camera, focus, depth))
-        shift = device.blur_gain(blur) * blur / 2 * np.array(u[::-1])[:, None, None]
+        gain = np.where(blur < 0, device.blur_gain(-1.0), device.blur_gain(1.0))
+        shift = gain * blur / 2 * np.array(u[::-1])[:, None, None]
     return shift
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from jaxtyping import Float, Float32
 
-from dioptre.optics import CameraModel, Reals
+from dioptre.optics import CameraModel
 
 HALF_DIAGONAL_PX = 1260.0  # of the frame on which the field's numbers were measured
 FAR_SIDE = 1.15  # published stacks: estimators say 1.07, 1.18 and 1.20 (docs/log.md)
@@ -112,9 +112,14 @@ class Device:
         """Returns the same phone with the blur that the camera model says, on both sides of focus."""
         return replace(self, radius_gain=1.0, far_side=1.0)
 
-    def blur_gain(self, diameter_px: Reals) -> Reals:
+    def blur_gain(self, diameter_px: float) -> float:
         """Returns how many times as large as the camera model says blur of a signed diameter is."""
-        return self.radius_gain * np.where(np.asarray(diameter_px) < 0, self.far_side, 1.0)
+        return self.radius_gain * (self.far_side if diameter_px < 0 else 1.0)
+
+    @property
+    def least_gain(self) -> float:
+        """The smaller gain of the two sides of focus."""
+        return self.radius_gain * min(1.0, self.far_side)
 
     @property
     def most_gain(self) -> float:
