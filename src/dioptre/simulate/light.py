@@ -41,7 +41,7 @@ class Lighting:
     shot: tuple[float, float] = (0.1, 0.8)
     slope: float = 0.06
     glare: float = 0.03
-    steps: float = 0.4
+    steps: float = 0.3
     highlights: float = 0.015
 
 
