@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import tyro
 
 from dioptre import __version__
+from dioptre.cli.calibrate import Calibrate, run_calibrate
 from dioptre.cli.console import BAD_INPUT
 from dioptre.cli.demo import Demo, run_demo
 from dioptre.cli.export import Export, run_export
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         Register: run_register,
         Train: run_train,
         Export: run_export,
+        Calibrate: run_calibrate,
         Predict: run_predict,
         Report: run_report,
         Demo: run_demo,
@@ -52,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         | Annotated[Register, tyro.conf.subcommand("register")]
         | Annotated[Train, tyro.conf.subcommand("train")]
         | Annotated[Export, tyro.conf.subcommand("export")]
+        | Annotated[Calibrate, tyro.conf.subcommand("calibrate")]
         | Annotated[Predict, tyro.conf.subcommand("predict")]
         | Annotated[Report, tyro.conf.subcommand("report")]
         | Annotated[Demo, tyro.conf.subcommand("demo")],

@@ -3,7 +3,8 @@
 A full-stack method answers once for each patch. A method with few looks answers once for each start, at the
 end of the search (`loop.search`) that also drives a lens: one with two looks is led to the second by the
 method before it; one for any number of looks is asked with one, two and three, to which it leads itself, and
-with all. Beside the answer stands what the verdict says of it.
+with all; one that may be asked again is asked at the start and twice more where it answered. Beside the answer
+stands what the verdict says of it.
 
 In a simulated store, `oracle` is an answerer beside the methods. It knows the scene and the camera and sees
 exactly where the picture is sharp; it does not know by how much the lens missed the position it was sent to,
@@ -188,11 +189,11 @@ def _searches(
     prior: DepthPrior,
 ) -> Iterator[Answers]:
     """Yields the answers of a method with few looks, from every start; one for any number after each look."""
-    looks = MOST_LOOKS if method.looks == ANY else method.looks
+    looks = MOST_LOOKS if method.leads_itself else method.looks
     policy, ask = policy_of(method, looks), askers_of(method, looks, prior)
     trails = [search(starts, see_stack(stack, at), ask, policy) for at in range(stack.batch)]
     identity = method.build().identity
-    for steps in range(1, looks + 1) if method.looks == ANY else (looks,):
+    for steps in range(1, looks + 1) if method.leads_itself else (looks,):
         posteriors = [trail.posteriors[steps - 1] for trail in trails]
         predicted = np.stack([best_index(one.scores()) for one in posteriors])
         verdicts = [
