@@ -14,7 +14,7 @@ ORDER = (
     ("cameras",),
     ("loop",),
     ("train", "evaluate"),
-    ("pipeline",),
+    ("pipeline", "bench"),
     ("web",),
     ("cli",),
     ("__main__",),
@@ -23,14 +23,14 @@ LINE = {room: line for line, rooms in enumerate(ORDER) for room in rooms}
 
 # Heavy libraries have one door each.
 DOORS = {
-    "torch": "train",
+    "torch": ("train", "bench.learned"),
     "onnxruntime": ("methods.learned", "train.export"),
-    "onnx": "train",
+    "onnx": ("train", "bench.learned"),
     "matplotlib": "evaluate.figures",
     "pycolmap": "groundtruth.sfm",
     "numba": "compiled",
     "tyro": "cli",
-    "cv2": ("dataset", "simulate"),
+    "cv2": ("dataset", "simulate", "bench.captures"),
     "tifffile": "dataset",
     "OpenEXR": "dataset",
 }

@@ -50,7 +50,8 @@ class Posterior:
         with np.errstate(over="ignore"):
             sums = np.exp(self.logs).sum(axis=1)
         if not np.abs(sums - 1).max(initial=0.0) <= SUM_TOLERANCE:  # also for NaN
-            raise NetworkError(f"probabilities of a posterior sum to 1, not to {sums.max():g}")
+            worst = sums[np.argmax(np.abs(sums - 1))]
+            raise NetworkError(f"probabilities of a posterior sum to 1, not to {worst:g}")
 
     @classmethod
     def of_logits(
@@ -182,9 +183,7 @@ class DepthPrior:
             raise InputError(f"a prior is even, far or a table of weights, not {self.name!r}")
         if bool(self.table) != (self.name == "table"):
             raise InputError("a prior that is a table has weights, and no other has")
-        if self.table and not (
-            all(math.isfinite(weight) and weight >= 0 for weight in self.table) and sum(self.table) > 0
-        ):
+        if self.table and not (all(weight >= 0 for weight in self.table) and 0 < sum(self.table) < math.inf):
             raise InputError("the weights of a prior are finite, 0 or more, and not all 0")
 
     @classmethod
@@ -207,10 +206,8 @@ class DepthPrior:
         """Returns the prior that a word, a list of weights 3,2,1 or a file of them stands for."""
         if text in ("even", "far"):
             return cls(text)
-        path = Path(text)
-        words = path.read_text(encoding="utf-8").split() if path.is_file() else text.split(",")
         try:
-            return cls.of_table(tuple(float(word) for word in words))
+            return cls.of_table(tuple(float(word) for word in _content(text).replace(",", " ").split()))
         except ValueError as error:
             why = f": {error}" if isinstance(error, InputError) else ""
             raise InputError(
@@ -245,3 +242,12 @@ class DepthPrior:
             upto = np.concatenate([[0.0], np.cumsum(self.weights(len(self.table)))])
             return float(np.interp(along, upto, np.linspace(0, 1, len(upto))))
         return along
+
+
+def _content(text: str) -> str:
+    """Returns what a file holds, or the text itself if there is no file of that name."""
+    try:
+        is_file = Path(text).is_file()
+    except OSError:  # a list too long for a name
+        is_file = False
+    return Path(text).read_text(encoding="utf-8") if is_file else text

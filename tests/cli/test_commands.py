@@ -10,10 +10,8 @@ from scipy.ndimage import gaussian_filter
 from dioptre import METHODS, __version__
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, FOCUSED, NOT_FOCUSED
-from dioptre.cli.focus import parse_roi, sparkline
-from dioptre.loop.focus import SINGLE_METHODS
-from dioptre.methods.base import Method, Problem
-from dioptre.stack import FocalStack
+from dioptre.cli.focus import parse_roi
+from dioptre.cli.focus_result import sparkline
 
 SHARP = 4
 
@@ -125,8 +123,10 @@ def test_bad_input_is_one_sentence(folder: Path, tmp_path: Path, capsys: pytest.
     assert "leave out --unit" in refused(
         capsys, "focus", str(folder), "--positions", "learnaf", "--unit", "um"
     )
-    assert "--patches" in refused(capsys, "demo", "--patches", "0", "--out", str(tmp_path))
+    assert "patches" in refused(capsys, "demo", "--patches", "0", "--out", str(tmp_path))
     assert "missing" in refused(capsys, "focus", str(folder), "--plot", str(tmp_path / "missing" / "a.png"))
+    assert "not .xyz" in refused(capsys, "focus", str(folder), "--plot", str(tmp_path / "a.xyz"))
+    assert "'nowhere.txt'" in refused(capsys, "focus", str(folder), "--prior", "nowhere.txt")
 
 
 def test_one_unreadable_picture_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,57 +189,3 @@ def test_parse_roi_takes_four_whole_numbers() -> None:
 def test_sparkline_has_a_block_for_each_slice() -> None:
     assert sparkline(np.array([0.0, -np.inf, 1.0, 0.5])) == "▁ █▄"
     assert sparkline(np.array([2.0, 2.0])) == "▁▁"
-
-
-class Bright:
-    """A network that believes in the position that a look's mean names."""
-
-    def scores(self, stack: FocalStack) -> np.ndarray:
-        return self.decide(self.belief(stack))
-
-    def decide(self, belief: np.ndarray) -> np.ndarray:
-        return belief
-
-    def belief(self, stack: FocalStack) -> np.ndarray:
-        best = 100 * stack.pixels.mean(axis=(1, 2, 3, 4))
-        logs = -((np.arange(len(stack.grid)) - best[:, None]) ** 2)
-        return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
-
-
-@pytest.fixture
-def single(monkeypatch: pytest.MonkeyPatch) -> None:
-    for views, problem in ((1, Problem.SINGLE_GREEN), (2, Problem.SINGLE_DUAL_PIXEL)):
-        row = Method(SINGLE_METHODS[views], "One", problem, Bright, "test", looks=1)
-        monkeypatch.setitem(METHODS, row.key, row)
-
-
-@pytest.mark.usefixtures("single")
-def test_one_look_tells_where_to_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for side in ("left", "right"):
-        cv2.imwrite(str(tmp_path / f"look_{side}.png"), np.full((64, 64), 77, np.uint8))
-    cv2.imwrite(str(tmp_path / "alone.png"), np.full((64, 64), 51, np.uint8))
-    found = run_json(capsys, "focus", str(tmp_path / "look_left.png"), "--at", "3")
-    assert (found["index"], found["at"], found["method"]) == (30, 3, "dioptre-single-dp")
-    assert main(["focus", str(tmp_path / "alone.png"), "--at", "25"]) == FOCUSED
-    said = capsys.readouterr().out
-    assert "20 (5 farther)" in said
-    assert "dioptre-single-green" in said
-    stack = np.full((49, 64, 64), 51, np.uint8)
-    stack[7] = 77
-    np.save(tmp_path / "stack.npy", stack)
-    assert run_json(capsys, "focus", str(tmp_path / "stack.npy"), "--at", "7")["index"] == 30
-
-
-@pytest.mark.usefixtures("single")
-def test_a_look_that_cannot_be_used_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cv2.imwrite(str(tmp_path / "look.png"), np.full((64, 64), 51, np.uint8))
-    np.save(tmp_path / "stack.npy", np.zeros((5, 64, 64), np.uint8))
-    look = str(tmp_path / "look.png")
-    assert "0..48, not 49" in refused(capsys, "focus", look, "--at", "49")
-    assert "5 pictures, but the ladder 49" in refused(
-        capsys, "focus", str(tmp_path / "stack.npy"), "--at", "2"
-    )
-    assert "no --plot" in refused(capsys, "focus", look, "--at", "2", "--plot", str(tmp_path / "x.png"))
-    assert "does not take one look" in refused(
-        capsys, "focus", look, "--at", "2", "--method", "local-ratio-1"
-    )

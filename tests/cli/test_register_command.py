@@ -4,14 +4,14 @@ import pytest
 
 from dioptre import open_patches
 from dioptre.cli import main
-from dioptre.cli.register import parse_point
-from dioptre.pipeline.simulate import Simulation, simulate
+from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.simulate import simulate
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("simulated") / "store"
-    simulate(out, Simulation(patches=2, seed=3), 1, lambda *_: None)
+    simulate(out, Simulation(patches=2, seed=3), None, lambda *_: None)
     return out
 
 
@@ -35,12 +35,6 @@ def test_bad_input_is_one_sentence(store: Path, tmp_path: Path, capsys: pytest.C
     out = str(tmp_path / "out")
     assert "nowhere" in refused(str(tmp_path / "nowhere"), out)
     assert "'3'" in refused(str(store), out, "--principal-point", "3")
-    assert "--size" in refused(str(store), out, "--size", "-8")
+    assert "not -8" in refused(str(store), out, "--size", "-8")
     assert "not for 126" in refused(str(store), out, "--size", "126")
     assert "mine.toml" in refused(str(store), out, "--camera", str(tmp_path / "mine.toml"))
-
-
-def test_parse_point_takes_two_numbers() -> None:
-    assert parse_point("-3.5,12") == (-3.5, 12.0)
-    with pytest.raises(ValueError, match="x,y"):
-        parse_point("1,2,3")

@@ -79,6 +79,7 @@ def test_a_region_of_the_frame_decides(stack: FocalStack) -> None:
         ({"method": "local-norm-dist-sq-4"}, None, MethodError, "does not search"),
         ({"method": "nonesuch"}, None, MethodError, "no method 'nonesuch'"),
         ({}, (0, 0, 400, 20), InputError, "does not lie inside"),
+        ({}, (0, 0, 64, 64), MethodError, r"needs patches of 128 pixels or more, not \(64, 64\)"),
         ({}, [(0, 0, 64, 64), (64, 64, 64, 64)], InputError, "one region, not to 2"),
         ({"looks": 0}, None, InputError, "a look or more"),
     ],

@@ -5,22 +5,12 @@ import pytest
 
 from dioptre.errors import DioptreError, InputError, MethodError
 from dioptre.loop.focus import _method
-from dioptre.loop.inputs import centre_of, cut, to_index, to_ladder, to_pixels, to_rois, to_where
+from dioptre.loop.inputs import centre_of, cut, to_ladder, to_pixels, to_rois, to_where
 from dioptre.loop.result import Roi
 from dioptre.methods.base import WHOLE, Problem
 from dioptre.optics import FocusGrid
 
 GRID = FocusGrid.learnaf()
-
-
-@pytest.mark.parametrize("at", [20.5, 20.0, "20", None, True, -1, 49, np.nan, np.float64(3)])
-def test_a_position_is_a_whole_number_of_the_ladder(at: object) -> None:
-    with pytest.raises(InputError, match=r"whole positions 0\.\.48, not"):
-        to_index(at, GRID)
-
-
-def test_numpy_counts_as_python_does() -> None:
-    assert to_index(np.int16(7), GRID) == 7
 
 
 @pytest.mark.parametrize(

@@ -565,3 +565,21 @@ def test_two_planes_of_one_texture_are_focused_with_a_warning(textures: list[np.
     assert result.state is State.FOCUSED
     assert result.reasons == (Reason.TWO_PEAKS,)
     assert min(abs(result.index - 10), abs(result.index - 36)) <= 1
+
+
+@pytest.mark.parametrize("n", [7, 25, 49])
+def test_tiles_that_cover_a_part_tell_the_noise_of_the_whole(n: int) -> None:
+    """Nine of sixteen tiles, and the noise of all sixteen."""
+    curve, noise = bell(n, n // 2, width_for(n)), 0.01
+    found = []
+    for seed in range(40):
+        whole, tiles = with_tiles(curve, noise, seed)
+        found.append(Noise.of(whole, tiles[:9], covered=9 / 16).disagreement)
+    assert np.median(found) == pytest.approx(noise, rel=0.25)
+
+
+def test_a_part_covered_changes_nothing_but_the_noise() -> None:
+    curve, tiles = with_tiles(bell(25, 12, 3), 0.01)
+    assert judge(curve, tiles, LIT, covered=1.0) == judge(curve, tiles, LIT)
+    assert judge(curve, None, LIT, covered=0.25) == judge(curve, None, LIT)
+    assert judge(curve, tiles, LIT, covered=0.25).confidence >= judge(curve, tiles, LIT).confidence

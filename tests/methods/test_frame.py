@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from dioptre.methods import scores
 from dioptre.methods.contrast import MEASURES as CONTRAST
-from dioptre.methods.frame import Patches, frame_scores
+from dioptre.methods.frame import PatchLattice, frame_scores, patch_means
 from dioptre.methods.measure import offsets
 from dioptre.methods.stereo import MEASURES as STEREO
 from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels
@@ -30,16 +30,16 @@ def coded_frames(slices: int, views: int, rows: int, cols: int, seed: int = 0) -
     return (BLACK + 4 * np.round(np.clip(frames, 0.1, 1) * (WHITE - BLACK) / 4)).astype(np.uint16)
 
 
-def patch_by_patch(frames: np.ndarray, keys: list[str], patches: Patches) -> dict[str, np.ndarray]:
+def patch_by_patch(frames: np.ndarray, keys: list[str], lattice: PatchLattice) -> dict[str, np.ndarray]:
     """Returns what `scores` says of each patch of coded frames: (row, col, slice)."""
     pixels = codes_to_pixels(frames, BLACK, WHITE)
     cut = [
-        pixels[..., y : y + patches.size, x : x + patches.size]
-        for y in patches.row_starts
-        for x in patches.col_starts
+        pixels[..., y : y + lattice.size, x : x + lattice.size]
+        for y in lattice.row_starts
+        for x in lattice.col_starts
     ]
     found = scores(FocalStack.full(np.stack(cut)), keys)
-    return {key: found[key].reshape(*patches.shape, len(frames)) for key in keys}
+    return {key: found[key].reshape(*lattice.shape, len(frames)) for key in keys}
 
 
 def coded_scores(frames: np.ndarray, keys: list[str], size: int, stride: int) -> dict[str, np.ndarray]:
@@ -50,10 +50,10 @@ def coded_scores(frames: np.ndarray, keys: list[str], size: int, stride: int) ->
 
 
 def test_a_frame_of_the_published_files_has_1680_patches() -> None:
-    patches = Patches(1512, 2016)
-    assert patches.shape == (35, 48)
-    assert patches.row_starts[-1] == 1360
-    assert patches.col_starts[-1] == 1880
+    lattice = PatchLattice(1512, 2016)
+    assert lattice.shape == (35, 48)
+    assert lattice.row_starts[-1] == 1360
+    assert lattice.col_starts[-1] == 1880
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_a_frame_of_the_published_files_has_1680_patches() -> None:
 def test_patches_lie_wholly_inside(
     rows: int, cols: int, size: int, stride: int, shape: tuple[int, int]
 ) -> None:
-    patches = Patches(rows, cols, size, stride)
-    assert patches.shape == shape
-    assert patches.row_starts[-1] + size <= rows
-    assert patches.col_starts[-1] + size <= cols
+    lattice = PatchLattice(rows, cols, size, stride)
+    assert lattice.shape == shape
+    assert lattice.row_starts[-1] + size <= rows
+    assert lattice.col_starts[-1] + size <= cols
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_patches_lie_wholly_inside(
 def test_patches_that_do_not_fit_are_refused(rows: int, cols: int, size: int, stride: int) -> None:
     message = f"patches of {size} pixels at stride {stride} do not fit a frame of {cols} x {rows}"
     with pytest.raises(ValueError, match=message):
-        Patches(rows, cols, size, stride)
+        PatchLattice(rows, cols, size, stride)
 
 
 # Against the patches one by one
@@ -100,7 +100,7 @@ def both(request: pytest.FixtureRequest) -> tuple[dict[str, np.ndarray], dict[st
     rows, cols, size, stride, views = request.param
     keys = KEYS if views == 2 else list(CONTRAST)
     frames = coded_frames(2, views, rows, cols)
-    expected = patch_by_patch(frames, keys, Patches(rows, cols, size, stride))
+    expected = patch_by_patch(frames, keys, PatchLattice(rows, cols, size, stride))
     return coded_scores(frames, keys, size, stride), expected
 
 
@@ -131,7 +131,7 @@ def test_equals_the_patches_at_any_size_and_stride(
     seed: int, rows: int, cols: int, size: int, stride: int
 ) -> None:
     frames = coded_frames(1, 2, rows, cols, seed)
-    expected = patch_by_patch(frames, KEYS, Patches(rows, cols, size, stride))
+    expected = patch_by_patch(frames, KEYS, PatchLattice(rows, cols, size, stride))
     found = coded_scores(frames, KEYS, size, stride)
     for key in KEYS:
         np.testing.assert_allclose(found[key], expected[key], rtol=1e-5, atol=1e-9, err_msg=key)
@@ -142,6 +142,41 @@ def test_each_alone_equals_all_together(key: str) -> None:
     frames = coded_frames(1, 2, 48, 40)
     together = coded_scores(frames, KEYS, 24, 8)[key]
     np.testing.assert_array_equal(coded_scores(frames, [key], 24, 8)[key], together)
+
+
+# A blur that goes on into the frame
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 4])
+def test_a_blur_that_does_not_reflect_sees_the_frame(sigma: int) -> None:
+    pixels = codes_to_pixels(coded_frames(1, 1, 72, 90), BLACK, WHITE)
+    key, lattice = f"local-norm-dist-sq-{sigma}", PatchLattice(72, 90, 24, 24)
+    found = frame_scores(pixels, [key], size=24, stride=24, reflecting=False)[key][..., 0]
+    image = pixels[0, 0].astype(np.float64)
+    blurred = ndimage.gaussian_filter(image, sigma, mode="reflect", truncate=4.0)
+    response = (image - blurred) ** 2 / (blurred**2 + (2 * VIEW_CODES) ** -2)
+    for i, y in enumerate(lattice.row_starts):
+        for j, x in enumerate(lattice.col_starts):
+            expected = response[y : y + 24, x : x + 24].mean()
+            assert found[i, j] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("key", ["total-variation-l1", "wavelet-sum-2", "census-transform"])
+def test_what_has_no_blur_does_not_care(key: str) -> None:
+    pixels = codes_to_pixels(coded_frames(1, 2, 48, 40), BLACK, WHITE)
+    reflecting = frame_scores(pixels, [key], size=24, stride=8)[key]
+    np.testing.assert_array_equal(
+        frame_scores(pixels, [key], size=24, stride=8, reflecting=False)[key], reflecting
+    )
+
+
+def test_means_are_those_of_the_patches() -> None:
+    image, lattice = coded_frames(1, 1, 75, 90)[0, 0].astype(np.float32), PatchLattice(75, 90, 33, 13)
+    expected = [
+        [image[y : y + 33, x : x + 33].mean(dtype=np.float64) for x in lattice.col_starts]
+        for y in lattice.row_starts
+    ]
+    np.testing.assert_allclose(patch_means(image, lattice), expected)
 
 
 # Pixels
@@ -194,7 +229,7 @@ def grounds() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     frames = np.round(BLACK + light * (WHITE - BLACK)).astype(np.uint16)
     frames[:, :, 7:60, 5:75] = BLACK
     frames[:, :, 61:120, 82:153] = WHITE
-    return coded_scores(frames, KEYS, 36, 12), patch_by_patch(frames, KEYS, Patches(120, 160, 36, 12))
+    return coded_scores(frames, KEYS, 36, 12), patch_by_patch(frames, KEYS, PatchLattice(120, 160, 36, 12))
 
 
 @pytest.mark.parametrize("key", KEYS)

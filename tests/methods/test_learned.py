@@ -3,14 +3,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
+from dioptre.errors import MethodError, NetworkError
 from dioptre.methods.base import WHOLE
-from dioptre.methods.learned import METADATA, Card, Learned, normalise
+from dioptre.methods.learned import METADATA, Card, Learned
 from dioptre.optics import FocusGrid
+from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
+
+onnx = pytest.importorskip("onnx")
 
 N, SIZE = 5, 8
 GRID = FocusGrid.uniform(n=N)
@@ -22,32 +24,35 @@ CARD = Card(
     size=SIZE,
     dioptres=tuple(GRID.dioptres.tolist()),
     pixels="linear",
-    decide="mode",
+    decision="mode",
     recipe={},
-    data=(),
+    lineage={},
     validation={},
     version="0",
 )
 
 
-def write_model(path: Path, card: Card | None) -> Path:
-    """A network whose score of each position is the mean pixel, the more the nearer position 2."""
-    weights = helper.make_tensor("weights", TensorProto.FLOAT, [1, N], [1.0, 2.0, 5.0, 2.0, 1.0])
+WEIGHTS = (1.0, 2.0, 5.0, 2.0, 1.0)
+
+
+def write_model(path: Path, card: Card | None, weights: tuple[float, ...] = WEIGHTS) -> Path:
+    """A network whose logit of each position is the mean pixel, the more the nearer position 2."""
+    helper, tensor, many = onnx.helper, onnx.TensorProto, len(weights)
     nodes = [
         helper.make_node("ReduceMean", ["pixels", "axes"], ["mean"], keepdims=0),
         helper.make_node("Reshape", ["mean", "column"], ["tall"]),
-        helper.make_node("MatMul", ["tall", "weights"], ["scores"]),
+        helper.make_node("MatMul", ["tall", "weights"], ["logits"]),
     ]
     shape = ["batch", "slice", "view", SIZE, SIZE]
     graph = helper.make_graph(
         nodes,
         "test",
-        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["batch", N])],
+        [helper.make_tensor_value_info("pixels", tensor.FLOAT, shape)],
+        [helper.make_tensor_value_info("logits", tensor.FLOAT, ["batch", many])],
         [
-            weights,
-            helper.make_tensor("axes", TensorProto.INT64, [4], [1, 2, 3, 4]),
-            helper.make_tensor("column", TensorProto.INT64, [2], [-1, 1]),
+            helper.make_tensor("weights", tensor.FLOAT, [1, many], weights),
+            helper.make_tensor("axes", tensor.INT64, [4], [1, 2, 3, 4]),
+            helper.make_tensor("column", tensor.INT64, [2], [-1, 1]),
         ],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
@@ -76,14 +81,44 @@ def test_scores_are_logarithms_of_probabilities(learned: Learned) -> None:
     np.testing.assert_allclose(found[:, 2] - found[:, 1], 3 * raw, rtol=1e-5)
 
 
-def test_a_median_has_the_least_expected_error(tmp_path: Path) -> None:
-    median = Learned(write_model(tmp_path / "median.onnx", replace(CARD, decide="median")))
-    chances = np.array([[0.4, 0.0, 0.0, 0.3, 0.3]])
-    with np.errstate(divide="ignore"):
-        found = median.decide(np.log(chances))
-    np.testing.assert_allclose(found, [[-2.1, -1.9, -1.7, -1.5, -1.9]])
+def test_a_card_says_how_the_posterior_is_read(tmp_path: Path, learned: Learned) -> None:
+    median = Learned(write_model(tmp_path / "median.onnx", replace(CARD, decision="median")))
     stack = looks()
-    np.testing.assert_array_equal(median.scores(stack), median.decide(median.belief(stack)))
+    found = median.posterior(stack)
+    np.testing.assert_array_equal(found.logs, learned.posterior(stack).logs)
+    assert (found.decision, learned.posterior(stack).decision) == (Decision.MEDIAN, Decision.MODE)
+    np.testing.assert_array_equal(median.scores(stack), found.scores())
+    np.testing.assert_allclose(median.scores(stack), -found.expected_error())
+
+
+def test_a_network_may_tell_that_the_focus_is_beyond_an_end(tmp_path: Path) -> None:
+    beyond = Learned(write_model(tmp_path / "beyond.onnx", CARD, (3.0, *WEIGHTS, 9.0)))
+    stack = looks()
+    found = beyond.posterior(stack)
+    assert found.positions == N
+    raw = stack.pixels.mean(axis=(1, 2, 3, 4))
+    np.testing.assert_allclose(np.log(found.beyond_near / found.beyond_far), 6 * raw, rtol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_an_answer_that_is_not_finite_is_the_networks_error(tmp_path: Path, bad: float) -> None:
+    broken = Learned(write_model(tmp_path / "broken.onnx", CARD, (1.0, bad, 1.0, 1.0, 1.0)))
+    with pytest.raises(NetworkError, match="the network's answer is not finite"):
+        broken.scores(looks())
+
+
+def test_an_answer_for_another_ladder_is_the_networks_error(tmp_path: Path) -> None:
+    other = Learned(write_model(tmp_path / "other.onnx", CARD, (1.0,) * (N + 1)))
+    with pytest.raises(NetworkError, match="has 6 numbers, not 5 or 7"):
+        other.posterior(looks())
+
+
+def test_another_file_is_another_method(tmp_path: Path, learned: Learned) -> None:
+    copy = tmp_path / "copy.onnx"
+    copy.write_bytes(learned.path.read_bytes())
+    assert Learned(copy).identity == learned.identity
+    other = Learned(write_model(tmp_path / "other.onnx", replace(CARD, version="1")))
+    assert other.identity != learned.identity
 
 
 def test_a_large_batch_is_so_many_of_one(learned: Learned) -> None:
@@ -94,13 +129,13 @@ def test_a_large_batch_is_so_many_of_one(learned: Learned) -> None:
 
 def test_a_larger_patch_is_seen_in_tiles(learned: Learned) -> None:
     stack = looks(size=2 * SIZE + 2)
-    quarters = [
+    tiles = [
         replace(stack, pixels=stack.pixels[..., y : y + SIZE, x : x + SIZE])
         for y in (1, 1 + SIZE)
         for x in (1, 1 + SIZE)
     ]
-    expected = np.mean([learned.scores(one) for one in quarters], axis=0)
-    np.testing.assert_allclose(learned.scores(stack), normalise(expected))
+    expected = np.mean([learned.scores(one) for one in tiles], axis=0)
+    np.testing.assert_allclose(learned.scores(stack), Posterior.of_logits(expected, N).logs[:, 1:-1])
 
 
 def test_a_pixel_that_is_no_number_does_no_harm(learned: Learned) -> None:
@@ -123,7 +158,7 @@ def test_a_pixel_that_is_no_number_does_no_harm(learned: Learned) -> None:
     ],
 )
 def test_what_it_was_not_trained_for_is_refused(learned: Learned, stack: FocalStack, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(MethodError, match=sentence):
         learned.scores(stack)
 
 
@@ -138,17 +173,17 @@ def test_a_whole_stack_is_put_in_order(tmp_path: Path) -> None:
     stack = FocalStack.full(pixels, GRID)
     turned = FocalStack(pixels[:, ::-1], stack.indices[:, ::-1], GRID)
     np.testing.assert_allclose(whole.scores(turned), whole.scores(stack))
-    with pytest.raises(ValueError, match="every slice of the stack once"):
+    with pytest.raises(MethodError, match="every slice of the stack once"):
         whole.scores(replace(stack, indices=np.zeros((2, N), np.int64)))
 
 
 def test_other_files_are_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("hello")
-    with pytest.raises(ValueError, match=r"text\.onnx cannot be read"):
+    with pytest.raises(NetworkError, match=r"text\.onnx cannot be read"):
         Learned(tmp_path / "text.onnx").scores(looks())
-    with pytest.raises(ValueError, match="not a network of dioptre's"):
+    with pytest.raises(NetworkError, match="not a network of dioptre's"):
         Learned(write_model(tmp_path / "plain.onnx", None)).scores(looks())
-    with pytest.raises(ValueError, match="layout 9"):
+    with pytest.raises(NetworkError, match="layout 9, but this version of dioptre reads 2"):
         Learned(write_model(tmp_path / "new.onnx", replace(CARD, layout=9))).scores(looks())
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dioptre.methods import METHODS, Problem, best_index, find_method, scores
-from dioptre.methods.base import next_look
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
@@ -119,13 +118,6 @@ def test_views_follow_the_problem() -> None:
 
 def test_the_best_index_is_the_first_of_a_tie() -> None:
     assert best_index(np.array([[0.0, 2.0, 2.0], [-np.inf, -np.inf, -1.0]])).tolist() == [1, 2]
-
-
-def test_a_search_looks_apart_from_where_it_looked() -> None:
-    scores = np.array([[0.0, 1.0, 2.0, 5.0, 4.0, 3.0, 1.0, 6.0, 2.0, 0.0]])
-    assert next_look(scores, np.array([[8]])).tolist() == [3]
-    assert next_look(scores, np.array([[0, 8]])).tolist() == [4]  # the only one four away from both
-    assert next_look(scores, np.array([[1, 4, 7]])).tolist() == [9]  # none is: the best that is two away
 
 
 # What every row does
@@ -247,11 +239,6 @@ def test_an_unknown_key_is_answered_with_the_nearest(six: FocalStack, typed: str
 def test_a_key_like_no_other_gets_no_suggestion() -> None:
     with pytest.raises(ValueError, match=r"no method '#' \(`dioptre methods` lists all\)"):
         find_method("#")
-
-
-def test_a_string_is_not_a_list_of_keys(six: FocalStack) -> None:
-    with pytest.raises(TypeError, match="a list of method keys, not the string 'wavelet-sum-2'"):
-        scores(six, "wavelet-sum-2")
 
 
 def test_a_dual_pixel_row_among_others_needs_two_views(six: FocalStack) -> None:

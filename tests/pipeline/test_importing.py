@@ -13,7 +13,9 @@ from tests.dataset.test_folders import write_capture as write_own
 from dioptre import open_patches, scores
 from dioptre.dataset.frames import native_to_upsampled
 from dioptre.optics import FocusGrid
-from dioptre.pipeline.importing import Import, import_captures
+from dioptre.pipeline.importing import import_captures
+from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.settings import Import
 from dioptre.stack import codes_to_pixels
 
 CAPTURES = ("apt1_0-center", "apt1_2-center", "home1_3-center")
@@ -24,7 +26,8 @@ def ignore(done: int, total: int) -> None:
 
 
 def run(source: Path, out: Path, workers: int = 1, **settings: object) -> dict:
-    return import_captures(source, out, Import(**settings), workers, ignore)
+    with local_executor(workers) as executor:
+        return import_captures(source, out, Import(**settings), executor, ignore, workers)
 
 
 def one_sentence(source: Path, out: Path, **settings: object) -> str:

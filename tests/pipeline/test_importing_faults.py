@@ -15,7 +15,8 @@ from tests.pipeline.test_importing import CAPTURES, assert_same, one_sentence, r
 from dioptre import open_patches
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.optics import FocusGrid
-from dioptre.pipeline.importing import Import, import_captures, published
+from dioptre.pipeline.importing import import_captures, published
+from dioptre.pipeline.settings import Import
 
 SLICES = range(4)
 FRAMES = 2 * len(SLICES)
@@ -66,7 +67,7 @@ def test_one_part_is_a_source_too(tree: Path, tmp_path: Path) -> None:
 
 
 def test_min_depth_changes_the_labels(tree: Path, store: Path, tmp_path: Path) -> None:
-    run(tree / "train1", tmp_path / "out", min_depth_m=0.2)
+    run(tree / "train1", tmp_path / "out", min_depth=0.2)
     found = open_patches(tmp_path / "out").column("depth")
     here = open_patches(store)
     expected = here.column("depth")[here.column("capture") == CAPTURES[0]]
@@ -93,13 +94,13 @@ def test_several_cameras(tree: Path, tmp_path: Path) -> None:
     root = tmp_path / "tree" / "train1"
     write_capture(root, "apt1_0", ("raw",), slices=SLICES)
     write_capture(root, "apt1_0", ("up",), camera="left", slices=SLICES)
-    run(tmp_path / "tree", tmp_path / "out", cameras=("center", "left"))
+    run(tmp_path / "tree", tmp_path / "out", cameras="center,left")
     patches = open_patches(tmp_path / "out")
     assert set(zip(patches.column("capture"), patches.column("camera"), strict=True)) == {
         ("apt1_0-center", "center"),
         ("apt1_0-left", "left"),
     }
-    assert "camera top" in one_sentence(tree, tmp_path / "none", cameras=("top",))
+    assert "camera top" in one_sentence(tree, tmp_path / "none", cameras="top")
 
 
 def test_8_bit_files_are_imported_with_a_warning(tmp_path: Path) -> None:
@@ -257,7 +258,7 @@ def test_interrupted_in_between_it_goes_on(tree: Path, store: Path, tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        import_captures(tree, tmp_path / "out", Import(), 1, stop)
+        import_captures(tree, tmp_path / "out", Import(), None, stop)
     run(tree, tmp_path / "out")
     assert_same(tmp_path / "out", store)
 
@@ -265,7 +266,7 @@ def test_interrupted_in_between_it_goes_on(tree: Path, store: Path, tmp_path: Pa
 def test_a_store_is_resumed_with_the_same_settings_only(tree: Path, copy: Path, tmp_path: Path) -> None:
     _cut_frame(copy)
     one_sentence(copy, tmp_path / "out", on_error="stop")
-    assert "begun with" in one_sentence(copy, tmp_path / "out", min_depth_m=0.2)
+    assert "begun with" in one_sentence(copy, tmp_path / "out", min_depth=0.2)
     run(copy, tmp_path / "out", pd="raw")
 
 
@@ -290,7 +291,7 @@ def test_a_scene_in_two_splits_is_named(copy: Path, tmp_path: Path) -> None:
 
 def test_archives_give_what_the_tree_gives(archives: Path, store: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    import_captures(archives, tmp_path / "out", Import(), 2, lambda *both: seen.append(both))
+    import_captures(archives, tmp_path / "out", Import(), None, lambda *both: seen.append(both), 2)
     assert_same(tmp_path / "out", store)
     total = sum(file.stat().st_size for file in archives.iterdir())
     assert seen == sorted(seen)
@@ -362,12 +363,12 @@ def test_what_is_no_source_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"cameras": ("middle",)}, "middle"),
-        ({"cameras": ()}, "none"),
-        ({"min_depth_m": 0.0}, "0 m"),
+        ({"cameras": "center,middle"}, "middle"),
+        ({"cameras": ""}, "none"),
+        ({"min_depth": 0.0}, "0 m"),
         ({"confidence": 99.0}, "99"),
     ],
 )
 def test_wrong_settings_are_refused(settings: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        Import(**settings)
+        Import(**settings).check()

@@ -1,16 +1,23 @@
-from dataclasses import replace
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.methods.test_learned import CARD, GRID, SIZE, N, write_model
 
-from dioptre.dataset.store import StoreFormat, StoreWriter
-from dioptre.methods.learned import Learned
+from dioptre.dataset.manifest import read_manifest, read_parquet
+from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
+from dioptre.errors import DioptreError, FileError
+from dioptre.methods import find_method, learned
+from dioptre.methods.learned import WEIGHTS, Learned
+from dioptre.optics import FocusGrid
 from dioptre.pipeline import predicting
-from dioptre.pipeline.predicting import Prediction, predict_store, spread
+from dioptre.pipeline.predicting import PREDICTIONS, predict_store, spread
+from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.settings import Prediction, Simulation
+from dioptre.pipeline.simulate import simulate
 
 PATCHES = 3
+EVERY_KIND = "census-transform,histogram-entropy,l2a-two-step-green,dioptre-any-dp"
 
 
 class StoppedError(Exception):
@@ -22,49 +29,89 @@ def stop(done: int, _all: int) -> None:
         raise StoppedError
 
 
-def watch(_done: int, _all: int) -> None:
-    """Watches nothing."""
+def watch(done: int, total: int) -> None:
+    assert 0 <= done <= total == PATCHES
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    codes = np.random.default_rng(0).integers(0, 900, (PATCHES, N, 2, SIZE, SIZE)).astype(np.uint16)
-    row = {"scene": "s", "capture": "s_0", "split": "test", "row": 0, "truth": 2, "where_x": 0, "where_y": 0}
-    form = StoreFormat(GRID, SIZE, 2, 0.0, 1000.0, rows_per_native=1)
-    writer = StoreWriter(tmp_path / "store", form, {}, PATCHES, shard_size=PATCHES)
-    writer.missing_shards()
-    writer.write_shard(0, codes, [row | {"col": at} for at in range(PATCHES)])
-    writer.finish()
-    return tmp_path / "store"
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("predicting") / "store"
+    simulate(out, Simulation(PATCHES, seed=2, split="test"), None, watch)
+    return out
 
 
-def test_a_stopped_run_goes_on(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def one_patch_in_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(predicting, "PATCHES", 1)
-    prediction = Prediction((str(write_model(tmp_path / "mine.onnx", CARD)),))
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_two_processes_write_the_same_bytes_as_one(data: Path, tmp_path: Path) -> None:
+    prediction = Prediction(EVERY_KIND, starts=3)
+    for workers in (1, 2):
+        with local_executor(workers) as executor:
+            predict_store(data, tmp_path / str(workers), prediction, executor, watch)
+    assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "2")
+    assert len(list((tmp_path / "2" / "parts").iterdir())) == PATCHES
+
+
+def test_a_stopped_run_goes_on(data: Path, tmp_path: Path) -> None:
+    prediction = Prediction("dioptre-single-dp", starts=2)
     with pytest.raises(StoppedError):
-        predict_store(data, tmp_path / "found", prediction, stop)
+        predict_store(data, tmp_path / "found", prediction, None, stop)
     first = tmp_path / "found" / "parts" / "00000.parquet"
     written = first.stat().st_mtime_ns
-    assert predict_store(data, tmp_path / "found", prediction, watch) == PATCHES * N
+    seen: list[int] = []
+    count = predict_store(data, tmp_path / "found", prediction, None, lambda done, _: seen.append(done))
+    assert count == PATCHES * (2 + 1)  # the oracle answers too
+    assert seen == [1, 2, 3]
     assert first.stat().st_mtime_ns == written
 
 
 def test_a_network_that_has_changed_is_another(data: Path, tmp_path: Path) -> None:
-    model = write_model(tmp_path / "mine.onnx", CARD)
+    model = tmp_path / "mine.onnx"
+    shutil.copy(WEIGHTS / "dioptre-single-dp.onnx", model)
     with pytest.raises(StoppedError):
-        predict_store(data, tmp_path / "found", Prediction((str(model),)), stop)
-    write_model(model, replace(CARD, version="1"))
-    with pytest.raises(ValueError, match="networks"):
-        predict_store(data, tmp_path / "found", Prediction((str(model),)), watch)
+        predict_store(data, tmp_path / "found", Prediction(str(model), starts=1), None, stop)
+    shutil.copy(WEIGHTS / "l2a-single-dp.onnx", model)
+    learned._load.cache_clear()  # a network is read once in a process
+    with pytest.raises(FileError, match="begun with methods"):
+        predict_store(data, tmp_path / "found", Prediction(str(model), starts=1), None, watch)
 
 
-def test_methods_that_do_not_know_the_ladder_are_left_out(data: Path, tmp_path: Path) -> None:
-    store = predicting.open_patches(data)
+def test_the_manifest_says_which_methods_and_which_prior(data: Path, tmp_path: Path) -> None:
+    prediction = Prediction("dioptre-single-green,rank-transform", starts=1, prior="far")
+    predict_store(data, tmp_path / "found", prediction, None, watch)
+    manifest = read_manifest(tmp_path / "found", "predictions")
+    network = find_method("dioptre-single-green").build().identity
+    assert manifest["methods"] == {"dioptre-single-green": network, "rank-transform": ""}
+    assert manifest["prior"] == {"name": "far", "table": []}
+    table = read_parquet(tmp_path / "found" / PREDICTIONS)
+    assert set(table.column("prior").to_pylist()) == {"far"}
+    assert set(table.column("identity").to_pylist()) == {network, ""}
+
+
+def test_a_prior_of_another_ladder_is_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(DioptreError, match="3 weights"):
+        predict_store(data, tmp_path / "found", Prediction("dioptre-single-dp", prior="3,2,1"), None, watch)
+
+
+def test_methods_that_do_not_know_the_ladder_are_left_out(tmp_path: Path) -> None:
+    row = {"scene": "s", "capture": "s_0", "split": "test", "row": 0, "truth": 2, "where_x": 0, "where_y": 0}
+    form = StoreFormat(FocusGrid.uniform(n=5), 16, 2, 0.0, 1000.0, rows_per_native=1)
+    writer = StoreWriter(tmp_path / "store", form, {}, 1)
+    writer.missing_shards()
+    writer.write_shard(0, np.zeros((1, 5, 2, 16, 16), np.uint16), [row | {"col": 0}])
+    writer.finish()
+    store = open_patches(tmp_path / "store")
     keys = predicting.methods_for(store, ())
     assert "census-transform" in keys
-    assert not [key for key in keys if isinstance(predicting.find_method(key).build(), Learned)]
-    model = str(write_model(tmp_path / "mine.onnx", CARD))
-    assert predicting.methods_for(store, (model,)) == (model,)
+    assert not [key for key in keys if isinstance(find_method(key).build(), Learned)]
+    with pytest.raises(DioptreError, match="ladder of 49 positions"):
+        predicting.methods_for(store, ("dioptre-any-dp",))
 
 
 def test_starts_are_spread_evenly() -> None:

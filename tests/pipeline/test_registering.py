@@ -10,7 +10,9 @@ from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.groundtruth.register import PHASE
 from dioptre.optics import CameraModel, FocusGrid, breathing
-from dioptre.pipeline.registering import Registered, Registration, _open_unregistered, register
+from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.registering import Registered, _open_unregistered, register
+from dioptre.pipeline.settings import Registration
 
 # A short lens with a strong breathing and a small frame.
 CAMERA = CameraModel(20.0, 2.0, 10.0, (240, 320), FocusGrid.uniform(2.0, 0.4, 6), name="short")
@@ -108,7 +110,7 @@ def assert_registered(out: Path, atol: float) -> None:
 
 
 def test_calibrated_patches_show_the_same_in_every_slice(patches: Path, camera: str, tmp_path: Path) -> None:
-    found = register(patches, tmp_path / "out", Registration(camera=camera), 1, ignore)
+    found = register(patches, tmp_path / "out", Registration(camera=camera), None, ignore)
     assert found == Registered(size=48, kept=4, dropped=0)
     assert_registered(tmp_path / "out", 0.01)
     store = open_patches(tmp_path / "out")
@@ -128,9 +130,9 @@ def test_unregistered_patches_do_not(patches: Path) -> None:
 def test_a_wrong_principal_point_shows_unless_it_is_searched(
     patches: Path, camera: str, tmp_path: Path
 ) -> None:
-    wrong = Registration("calibrated", camera, (30.0, -20.0), 40)
-    register(patches, tmp_path / "calibrated", wrong, 1, ignore)
-    register(patches, tmp_path / "searched", replace(wrong, how="searched"), 1, ignore)
+    wrong = Registration("calibrated", camera, "30,-20", 40)
+    register(patches, tmp_path / "calibrated", wrong, None, ignore)
+    register(patches, tmp_path / "searched", replace(wrong, how="searched"), None, ignore)
     with pytest.raises(AssertionError):
         assert_registered(tmp_path / "calibrated", 0.1)
     assert_registered(tmp_path / "searched", 0.03)
@@ -138,7 +140,7 @@ def test_a_wrong_principal_point_shows_unless_it_is_searched(
 
 
 def test_captures_keep_the_size_and_the_place_of_patches(captures: Path, camera: str, tmp_path: Path) -> None:
-    found = register(captures, tmp_path / "out", Registration(camera=camera), 1, ignore)
+    found = register(captures, tmp_path / "out", Registration(camera=camera), None, ignore)
     assert found == Registered(size=SIZE, kept=2, dropped=2)  # two lie in corners of the frame
     assert_registered(tmp_path / "out", 0.01)
     store = open_patches(tmp_path / "out")
@@ -148,7 +150,8 @@ def test_captures_keep_the_size_and_the_place_of_patches(captures: Path, camera:
 def test_two_processes_write_the_same_as_one(captures: Path, camera: str, tmp_path: Path) -> None:
     registration = Registration(camera=camera, size=40)
     for workers in (1, 2):
-        register(captures, tmp_path / str(workers), registration, workers, ignore, shard_size=2)
+        with local_executor(workers) as executor:
+            register(captures, tmp_path / str(workers), registration, executor, ignore, shard_size=2)
     one, two = (open_patches(tmp_path / str(workers)) for workers in (1, 2))
     assert one.manifest["sha256"] == two.manifest["sha256"]
 
@@ -167,38 +170,38 @@ def test_a_stopped_run_goes_on(patches: Path, camera: str, tmp_path: Path) -> No
 
     registration = Registration(camera=camera)
     with pytest.raises(KeyboardInterrupt):
-        register(patches, tmp_path / "out", registration, 1, stop, shard_size=2)
+        register(patches, tmp_path / "out", registration, None, stop, shard_size=2)
     seen: list[int] = []
-    register(patches, tmp_path / "out", registration, 1, lambda done, _: seen.append(done), shard_size=2)
+    register(patches, tmp_path / "out", registration, None, lambda done, _: seen.append(done), shard_size=2)
     assert seen == [2, 4]
-    register(patches, tmp_path / "whole", registration, 1, ignore, shard_size=2)
+    register(patches, tmp_path / "whole", registration, None, ignore, shard_size=2)
     whole, resumed = open_patches(tmp_path / "whole"), open_patches(tmp_path / "out")
     assert whole.manifest == resumed.manifest
 
 
 def test_patches_without_room_are_dropped(patches: Path, camera: str, tmp_path: Path) -> None:
-    found = register(patches, tmp_path / "out", Registration(camera=camera, size=56), 1, ignore)
+    found = register(patches, tmp_path / "out", Registration(camera=camera, size=56), None, ignore)
     assert found.size == 56
     assert 0 < found.dropped < 4
     assert found.kept + found.dropped == 4
     with pytest.raises(ValueError, match="not for 64"):
-        register(patches, tmp_path / "none", Registration(camera=camera, size=64), 1, ignore)
+        register(patches, tmp_path / "none", Registration(camera=camera, size=64), None, ignore)
     with pytest.raises(ValueError, match="at least 16"):
-        register(patches, tmp_path / "none", Registration(camera=camera, size=8), 1, ignore)
+        register(patches, tmp_path / "none", Registration(camera=camera, size=8), None, ignore)
     assert not (tmp_path / "none").exists()
 
 
 def test_another_camera_is_refused(patches: Path, camera: str, frames: np.ndarray, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not where the camera pixel3 has them"):
-        register(patches, tmp_path / "out", Registration(), 1, ignore)
+        register(patches, tmp_path / "out", Registration(), None, ignore)
     unknown = write_patches(tmp_path / "unknown", frames, replace(FORMAT, grid=FocusGrid.unknown(6)))
-    assert register(unknown, tmp_path / "out", Registration(camera=camera), 1, ignore).kept == 4
+    assert register(unknown, tmp_path / "out", Registration(camera=camera), None, ignore).kept == 4
     with pytest.raises(ValueError, match="6 slices, but the camera pixel3 49"):
-        register(unknown, tmp_path / "refused", Registration(), 1, ignore)
+        register(unknown, tmp_path / "refused", Registration(), None, ignore)
 
 
 def test_a_registered_store_is_not_registered_again(patches: Path, camera: str, tmp_path: Path) -> None:
-    register(patches, tmp_path / "once", Registration(camera=camera), 1, ignore)
+    register(patches, tmp_path / "once", Registration(camera=camera), None, ignore)
     with pytest.raises(ValueError, match="once is registered already"):
-        register(tmp_path / "once", tmp_path / "twice", Registration(camera=camera), 1, ignore)
+        register(tmp_path / "once", tmp_path / "twice", Registration(camera=camera), None, ignore)
     assert not (tmp_path / "twice").exists()

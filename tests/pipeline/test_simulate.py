@@ -8,9 +8,10 @@ from dioptre import open_patches
 from dioptre.cli import main
 from dioptre.dataset.pictures import read_photographs
 from dioptre.optics import CameraModel, FocusGrid
+from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import (
     SPLITS,
-    Simulation,
     _scene,
     photograph_hash,
     photographs_of,
@@ -32,7 +33,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("simulated") / "store"
-    simulate(out, TINY, 1, ignore, shard_size=2)
+    simulate(out, TINY, None, ignore, shard_size=2)
     return out
 
 
@@ -49,7 +50,8 @@ def test_a_simulated_store_opens(store: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes_with_two_workers(store: Path, tmp_path: Path) -> None:
-    simulate(tmp_path / "again", TINY, 2, ignore, shard_size=2)
+    with local_executor(2) as executor:
+        simulate(tmp_path / "again", TINY, executor, ignore, shard_size=2)
     assert bytes_of(tmp_path / "again") == bytes_of(store)
 
 
@@ -61,9 +63,9 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(store: Path, tmp_path: Path) ->
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        simulate(out, TINY, 1, stop, shard_size=2)
+        simulate(out, TINY, None, stop, shard_size=2)
     assert not (out / "manifest.json").exists()
-    simulate(out, TINY, 1, ignore, shard_size=2)
+    simulate(out, TINY, None, ignore, shard_size=2)
     assert bytes_of(out) == bytes_of(store)
 
 

@@ -15,11 +15,12 @@ The contract, which tests/cameras/contract.py checks for every adapter:
 * **Closing.** A camera is a context manager if it holds hardware; loops do not close what they did not open.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32
 
+from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 
 Frame = Float32[np.ndarray, "view row col"]
@@ -52,3 +53,15 @@ class Camera(Protocol):
     def capture(self, index: int) -> Frame:
         """Moves the lens to a position, waits until it has settled, and returns one frame."""
         ...
+
+
+def to_index(at: Any, grid: FocusGrid) -> int:
+    """Returns a position of the ladder as a whole number; every adapter asks this before it moves.
+
+    Raises:
+        InputError: If the ladder has no such position.
+    """
+    whole = isinstance(at, (int, np.integer)) and not isinstance(at, bool)
+    if not whole or not 0 <= at < len(grid):
+        raise InputError(f"the lens has the whole positions 0..{len(grid) - 1}, not {at!r}")
+    return int(at)

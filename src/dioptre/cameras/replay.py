@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from dioptre.cameras.base import Frame
+from dioptre.cameras.base import Frame, to_index
 from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
@@ -53,7 +53,6 @@ class ReplayCamera:
 
     def capture(self, index: int) -> Frame:
         """Returns the slice that was recorded at a position."""
-        if not 0 <= index < len(self.grid):
-            raise InputError(f"the lens has positions 0..{len(self.grid) - 1}, not {index}")
-        self.visited.append(int(index))
-        return self.stack.at([index]).pixels[0, 0]
+        at = to_index(index, self.grid)
+        self.visited.append(at)
+        return self.stack.at([at]).pixels[0, 0]

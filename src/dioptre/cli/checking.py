@@ -5,23 +5,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dioptre.cli.console import open_console, progress
+from dioptre.cli.console import BAD_INPUT, DONE, open_console, progress
 
 if TYPE_CHECKING:
     from dioptre.pipeline.checking import StoreCheck
 
-HEALTHY, FLAGGED = 0, 1
 WORST = 10  # captures that are listed
 BARS = " ▁▂▃▄▅▆▇█"
 
 
 def run_check(path: Path, as_json: bool) -> int:
-    """Prints the self-check of a store; returns 0 if nothing is wrong and 1 otherwise.
+    """Prints the self-check of a store; what is wrong goes to stderr, and the exit code is 2 then.
 
     Args:
         path: The store.
         as_json: Whether to print JSON and nothing else.
     """
+    from rich.console import Console  # noqa: PLC0415
+
     from dioptre.pipeline.checking import check  # noqa: PLC0415
 
     with progress("checking", quiet=as_json) as moved:
@@ -30,11 +31,13 @@ def run_check(path: Path, as_json: bool) -> int:
         sys.stdout.write(json.dumps(report.to_json(), indent=2) + "\n")
     else:
         _print(report)
-    return FLAGGED if report.flags else HEALTHY
+    stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+    for flag in report.flags:
+        stderr.print(flag, style="red", markup=False)
+    return BAD_INPUT if report.flags else DONE
 
 
 def _print(report: "StoreCheck") -> None:
-    from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
     console = open_console()
@@ -43,9 +46,6 @@ def _print(report: "StoreCheck") -> None:
         table.add_row(name, value)
     console.print(table)
     _print_worst(report)
-    stderr = Console(stderr=True, highlight=False, soft_wrap=True)
-    for flag in report.flags:
-        stderr.print(flag, style="red", markup=False)
     if not report.flags:
         console.print("nothing is wrong")
 

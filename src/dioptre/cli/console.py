@@ -8,14 +8,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-FOCUSED, NOT_FOCUSED, BAD_INPUT = 0, 1, 2
+DONE = FOCUSED = 0
+NOT_FOCUSED = 1
+BAD_INPUT = 2
+FAULT = 70  # of dioptre's own
+STOPPED = 130  # by Ctrl-C
+NO_READER = 141  # whoever read the output has gone, such as `head`: what a shell says of SIGPIPE
 
 
 def open_console() -> "Console":
     """Returns the console for tables on stdout."""
     from rich.console import Console  # noqa: PLC0415
 
-    return Console(highlight=False)
+    class PlainConsole(Console):
+        """A console that leaves it to the command line what a broken pipe means."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return PlainConsole(highlight=False)
 
 
 @contextmanager

@@ -1,93 +1,103 @@
-"""`dioptre focus`: which picture of a stack is sharp, or where the lens must go from one look."""
+"""`dioptre focus`: which picture of a stack is sharp, or where the lens must go from a few looks."""
 
 import json
 import sys
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from dioptre.cli.console import FOCUSED, NOT_FOCUSED, open_console, progress
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress
+from dioptre.cli.focus_result import print_look_result, print_stack_result
 from dioptre.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.console import Console
-    from rich.table import Table
 
     from dioptre.dataset.pictures import Pictures
     from dioptre.loop.result import FocusResult
 
 Unit = Literal["dioptres", "metres", "um"]
 UNIT_LABELS = {"dioptres": "focus (dioptres)", "metres": "focus distance (m)", "um": "position (µm)"}
-BARS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
 class Focus:
     """Say which picture of a stack is sharp, how sure that is, and why not when it is not.
 
-    With --at, say from one picture where the lens must go: a network tells it from one look.
+    With --at, say from one picture, or from a few, where the lens must go: networks tell it from such looks.
 
     Exit code 0: focused. 1: not focused (reason on stderr). 2: bad input.
+
+    Attributes:
+        stack: A folder of pictures (PNG, JPEG, TIFF, 8 or 16 bit; *_left and *_right for two views) in the
+            numeric order of their names, a multi-page TIFF, a .npy or a .npz; with --at also one picture.
+        at: Position of the lens, counted from 0 (far), or several, separated by commas: tell from these looks
+            where it must go. Of a whole stack, these slices are looked at; otherwise there is a picture for
+            each position, in the same order. The positions are those of the published data set, unless given.
+        method: How to tell; `dioptre methods` lists all. By default local-norm-dist-sq-4; with one look
+            dioptre-single-green, or dioptre-single-dp for two views; with several dioptre-any-green or
+            dioptre-any-dp.
+        prior: Where things are expected before looking: even, far (rooms and landscapes), a list of weights
+            such as 3,2,1, one for each position, far to near, or a file of them. Only methods that know
+            probabilities heed it.
+        roi: Look only at this region, in pixels from the top left; may be given several times.
+        policy: Which of several regions decides: the most confident, or the nearest to the camera of those in
+            focus somewhere (the last slice counts as nearest when the positions are not known).
+        positions: Where each picture was focused: `names` (the number in the file names, as in
+            IMG_00.198.jpg), a list 0.2,0.4,0.6, START:STEP, a file with a number a line, or `learnaf` (the 49
+            positions of the published data set).
+        unit: What the positions are.
+        black: Value of black in the files; 0 by default.
+        white: Value of white in the files; by default the largest that the files can hold, 1 for floats.
+        json: Print the result as JSON.
+        plot: Draw the focus curve, with the chosen picture and its neighbours, into this file (.png, .pdf,
+            .svg).
     """
 
     stack: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STACK")]
-    """A folder of pictures (PNG, JPEG, TIFF, 8 or 16 bit; *_left and *_right for two views) in the numeric
-    order of their names, a multi-page TIFF, a .npy or a .npz. With --at also a single picture."""
-
-    at: Annotated[int | None, tyro.conf.arg(metavar="INDEX")] = None
-    """Position of the lens, counted from 0 (far): tell from this one look where it must go. Of a whole stack,
-    this slice is looked at. The positions are those of the published data set, unless given."""
-
+    at: Annotated[str | None, tyro.conf.arg(metavar="INDEX,...")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
-    """How to score sharpness; `dioptre methods` lists all. By default local-norm-dist-sq-4; with --at
-    dioptre-single-green, or dioptre-single-dp for two views."""
-
+    prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
-    """Look only at this region, in pixels from the top left; may be given several times."""
-
     policy: Literal["most-confident", "nearest"] = "most-confident"
-    """Which of several regions decides: the most confident, or the nearest to the camera of those in focus
-    somewhere (the last slice counts as nearest when the positions are not known)."""
-
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
-    """Where each picture was focused: `names` (the number in the file names, as in IMG_00.198.jpg), a list
-    0.2,0.4,0.6, START:STEP, a file with a number a line, or `learnaf` (the 49 positions of the published data
-    set)."""
-
     unit: Unit = "dioptres"
-    """What the positions are."""
-
     black: Annotated[float | None, tyro.conf.arg(metavar="VALUE")] = None
-    """Value of black in the files; 0 by default."""
-
     white: Annotated[float | None, tyro.conf.arg(metavar="VALUE")] = None
-    """Value of white in the files; by default the largest that the files can hold, 1 for floats."""
-
     json: bool = False
-    """Print the result as JSON."""
-
     plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Draw the focus curve, with the chosen picture and its neighbours, into this file (.png, .pdf, .svg)."""
 
 
 def run_focus(config: Focus) -> int:
-    """Focuses a stack and prints the answer."""
+    """Focuses a stack, or a few looks, and prints the answer."""
     from dioptre.dataset.pictures import read_look, read_pictures  # noqa: PLC0415
-    from dioptre.loop.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
+    from dioptre.posterior import DepthPrior  # noqa: PLC0415
 
     if config.method is not None:
         find_method(config.method)  # before reading a large stack in vain
+    DepthPrior.parse(config.prior)  # likewise
     regions = [parse_roi(text) for text in config.roi]
+    at = None if config.at is None else parse_at(config.at)
     with progress("reading pictures", config.json) as moved:
-        pictures = (read_pictures if config.at is None else read_look)(config.stack, moved)
+        pictures = (read_pictures if at is None else read_look)(config.stack, moved)
     values = None if config.positions is None else _read_positions(config, pictures)
-    if config.at is not None:
-        return _run_look(config, config.at, pictures, regions, values)
+    if at is None:
+        return _focus_stack(config, pictures, regions, values)
+    return _focus_looks(config, at, pictures, regions, values)
+
+
+def _focus_stack(
+    config: Focus,
+    pictures: "Pictures",
+    regions: list[tuple[int, int, int, int]],
+    values: "np.ndarray[Any, Any] | None",
+) -> int:
+    """Prints which picture of a whole stack is sharp."""
+    from dioptre.loop.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
+
     with progress("focusing (the first run compiles the measure, which takes some seconds)", config.json):
         result = focus(
             pictures.codes,
@@ -97,6 +107,7 @@ def run_focus(config: Focus) -> int:
             policy=config.policy,
             black=config.black,
             white=config.white,
+            prior=config.prior,
         )
     if config.plot is not None:
         _plot(config, pictures, result, values)
@@ -104,45 +115,57 @@ def run_focus(config: Focus) -> int:
         record = {"stack": str(config.stack), "name": pictures.names[result.index], **result.to_json()}
         sys.stdout.write(json.dumps({**record, "skipped": list(pictures.skipped)}, allow_nan=False) + "\n")
     else:
-        _print_result(config, pictures, result)
+        print_stack_result(str(config.stack), pictures, result)
     return _exit_code(result)
 
 
-def _run_look(
+def _focus_looks(
     config: Focus,
-    at: int,
+    at: tuple[int, ...],
     pictures: "Pictures",
     regions: list[tuple[int, int, int, int]],
     values: "np.ndarray[Any, Any] | None",
 ) -> int:
-    """Prints where the lens must go from one look."""
+    """Prints where the lens must go from one look, or from several."""
     from dioptre.loop.focus import focus_from  # noqa: PLC0415
     from dioptre.optics import FocusGrid  # noqa: PLC0415
 
     if len(regions) > 1 or config.plot is not None or config.unit == "um":
         raise InputError("--at takes one --roi, positions in dioptres or metres, and no --plot")
     grid = FocusGrid.learnaf() if values is None else FocusGrid(values)
-    if not 0 <= at < len(grid):
-        raise InputError(f"--at is a position of the ladder, 0..{len(grid) - 1}, not {at}")
-    many = len(pictures.codes) > 1
-    if many and len(pictures.codes) != len(grid):
-        raise InputError(f"{config.stack} has {len(pictures.codes)} pictures, but the ladder {len(grid)}")
-    look = at if many else 0
+    chosen = _chosen_pictures(config, at, len(pictures.codes), len(grid))
     result = focus_from(
-        pictures.codes[look],
-        at,
-        config.method,
+        [(pictures.codes[picture], position) for picture, position in zip(chosen, at, strict=True)],
+        method=config.method,
         grid=grid,
         roi=regions[0] if regions else None,
         black=config.black,
         white=config.white,
+        prior=config.prior,
     )
+    names = [pictures.names[picture] for picture in chosen]
     if config.json:
-        record = {"stack": str(config.stack), "name": pictures.names[look], "at": at, **result.to_json()}
+        looks = {"name": names[0], "at": at[0]} if len(at) == 1 else {"names": names, "at": list(at)}
+        record = {"stack": str(config.stack), **looks, **result.to_json()}
         sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
     else:
-        _print_look(config, at, pictures, result)
+        print_look_result(str(config.stack), pictures, result)
     return _exit_code(result)
+
+
+def _chosen_pictures(config: Focus, at: tuple[int, ...], pictures: int, positions: int) -> tuple[int, ...]:
+    """Returns which pictures were taken at these positions: slices of a whole stack, or all of a few."""
+    for position in at:
+        if not 0 <= position < positions:
+            raise InputError(f"--at is a position of the ladder, 0..{positions - 1}, not {position}")
+    if pictures == positions:
+        return at
+    if pictures == len(at):
+        return tuple(range(pictures))
+    raise InputError(
+        f"{config.stack} has {pictures} pictures, but the ladder {positions} positions and --at {len(at)}: "
+        "give a picture for each position of either"
+    )
 
 
 def _exit_code(result: "FocusResult") -> int:
@@ -154,6 +177,16 @@ def _exit_code(result: "FocusResult") -> int:
     for reason in result.reasons:
         sys.stderr.write(f"not focused: {reason.value}: {EXPLANATIONS[reason]}\n")
     return NOT_FOCUSED
+
+
+def parse_at(text: str) -> tuple[int, ...]:
+    """Returns the whole numbers of `k` or `k,k,...`."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--at takes a position of the lens, or several such as 10,25, not {text!r}"
+        ) from None
 
 
 def parse_roi(text: str) -> tuple[int, int, int, int]:
@@ -186,81 +219,6 @@ def _position_arguments(values: "np.ndarray[Any, Any] | None", unit: Unit) -> di
     return {"positions_um": values} if unit == "um" else {"dioptres": values}
 
 
-def _print_result(config: Focus, pictures: "Pictures", result: "FocusResult") -> None:
-    from rich.markup import escape  # noqa: PLC0415
-
-    console = open_console()
-    n, _, rows, cols = pictures.codes.shape
-    console.print(f"{config.stack}: {n} pictures of {cols} x {rows}", markup=False, soft_wrap=True)
-    name, of = pictures.names[result.index], f"slice {result.index} of 0..{n - 1}"
-    sharpest = of if name.startswith("slice") else f"[bold]{escape(name)}[/] ({of})"
-    console.print(_result_table(result, ("sharpest", sharpest)))
-    if result.regions:
-        _print_regions(console, pictures, result)
-    if pictures.skipped:
-        sys.stderr.write(f"left out, not of the series: {', '.join(pictures.skipped)}\n")
-
-
-def _print_look(config: Focus, at: int, pictures: "Pictures", result: "FocusResult") -> None:
-    _, _, rows, cols = pictures.codes.shape
-    console = open_console()
-    console.print(
-        f"{config.stack}: a picture of {cols} x {rows}, the lens at {at}", markup=False, soft_wrap=True
-    )
-    move = result.index - at
-    towards = "stay" if move == 0 else f"{abs(move)} {'nearer' if move > 0 else 'farther'}"
-    console.print(_result_table(result, ("go to", f"[bold]{result.index}[/] ({towards})")))
-
-
-def _result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
-    """Returns a result as a table, its answer in words that suit what was asked."""
-    from rich.table import Table  # noqa: PLC0415
-
-    from dioptre.loop.verdict import State  # noqa: PLC0415
-
-    good = result.state is State.FOCUSED
-    table = Table(show_header=False)
-    table.add_row("state", f"[bold {'green' if good else 'red'}]{result.state.value}")
-    table.add_row(*answer)
-    table.add_row("position", f"{result.position:.2f}")
-    if result.dioptres is not None:
-        table.add_row("focus", f"{result.dioptres:.3f} dioptres, {result.distance_m:.4g} m")
-    if result.position_um is not None:
-        table.add_row("position", f"{result.position_um:.6g} µm")
-    table.add_row("confidence", f"{result.confidence:.2f}")
-    if result.reasons:
-        table.add_row("beware" if good else "because", ", ".join(reason.value for reason in result.reasons))
-    table.add_row("method", result.method)
-    if result.roi is not None:
-        table.add_row("region", ",".join(str(v) for v in result.roi))
-    table.add_row("curve", sparkline(result.scores))
-    return table
-
-
-def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table("region", "state", "sharpest", "position", "confidence", "reasons")
-    for region in result.regions:
-        table.add_row(
-            ",".join(str(v) for v in region.roi or ()),
-            region.state.value,
-            pictures.names[region.index],
-            f"{region.position:.2f}",
-            f"{region.confidence:.2f}",
-            ", ".join(reason.value for reason in region.reasons),
-        )
-    console.print(table)
-
-
-def sparkline(scores: "np.ndarray[Any, Any]") -> str:
-    """Returns a focus curve as one line of block characters; a blank for a slice without a score."""
-    finite = [float(score) for score in scores if isfinite(score)]
-    low, span = (min(finite), (max(finite) - min(finite)) or 1.0) if finite else (0.0, 1.0)
-    top = len(BARS) - 1
-    return "".join(BARS[int((score - low) / span * top)] if isfinite(score) else " " for score in scores)
-
-
 def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: Any) -> None:
     from dioptre.evaluate import figures  # noqa: PLC0415
     from dioptre.loop.verdict import State  # noqa: PLC0415
@@ -283,4 +241,7 @@ def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: An
         values,
         "slice" if values is None else UNIT_LABELS[unit],
     )
+    known = figure.canvas.get_supported_filetypes()
+    if config.plot.suffix and config.plot.suffix[1:].lower() not in known:
+        raise InputError(f"{config.plot}: a picture can be .{', .'.join(known)}, not {config.plot.suffix}")
     figures.save(figure, config.plot)

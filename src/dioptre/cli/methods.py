@@ -4,15 +4,18 @@ import json
 import sys
 from dataclasses import dataclass
 
-from dioptre.cli.console import open_console
+from dioptre.cli.console import DONE, open_console
 
 
 @dataclass(frozen=True)
 class Methods:
-    """List the focusing methods."""
+    """List the focusing methods.
+
+    Attributes:
+        json: Print the list as JSON.
+    """
 
     json: bool = False
-    """Print the list as JSON."""
 
 
 def run_methods(config: Methods) -> int:
@@ -36,7 +39,7 @@ def run_methods(config: Methods) -> int:
             for row in METHODS.values()
         ]
         sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
-        return 0
+        return DONE
     from rich.table import Table  # noqa: PLC0415
 
     table = Table("key", "problem", "looks", "title", "source")
@@ -49,4 +52,4 @@ def run_methods(config: Methods) -> int:
         "slices.\n"
         "Where a KEY is asked for, the file of a network of yours (.onnx) will do."
     )
-    return 0
+    return DONE

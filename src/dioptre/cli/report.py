@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dioptre.cli.console import open_console
+from dioptre.cli.console import DONE, open_console
 
 if TYPE_CHECKING:
     from dioptre.evaluate.tables import Line
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """Measure predictions and print the tables; tables.md and tables.json hold them."""
+    """Measure predictions and print the tables; tables.md and tables.json hold them.
+
+    Attributes:
+        predictions: Folder that `dioptre predict` wrote.
+        out: Folder of the tables.
+        json: Print tables.json.
+    """
 
     predictions: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PREDICTIONS")]
-    """Folder that `dioptre predict` wrote."""
-
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
-    """Folder of the tables."""
-
     json: bool = False
-    """Print tables.json."""
 
 
 def run_report(config: Report) -> int:
@@ -37,7 +38,7 @@ def run_report(config: Report) -> int:
         sys.stdout.write((config.out / JSON).read_text(encoding="utf-8"))
     else:
         print_tables(rows)
-    return 0
+    return DONE
 
 
 def print_tables(rows: "Sequence[Line]") -> None:

@@ -3,12 +3,12 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import progress
-from dioptre.errors import InputError
+from dioptre.cli.console import DONE, progress
+from dioptre.pipeline.settings import Simulation
 
 
 @dataclass(frozen=True)
@@ -16,51 +16,24 @@ class Simulate:
     """Write a store of labelled patches: simulated dual-pixel focal stacks with known focus.
 
     A run that was stopped goes on where it was. The same seed gives the same bytes, whatever the workers.
+
+    Attributes:
+        out: Folder of the store.
+        simulation: What to simulate.
+        workers: Processes; 0 for one a core.
     """
 
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
-    """Folder of the store."""
-
-    patches: int = 2000
-    """How many patches."""
-
-    seed: int = 0
-    """Seed of everything."""
-
-    camera: Annotated[str, tyro.conf.arg(metavar="CAMERA")] = "pixel3"
-    """pixel3, or a TOML file that describes a camera (docs/data.md)."""
-
-    device: Literal["center", "left", "random"] = "center"
-    """Which phone of the rig, or another one in every scene."""
-
-    light: Literal["mixed", "normal", "dark", "both"] = "mixed"
-    """Normal or low light; both for every scene in both, one after the other."""
-
-    split: Literal["mixed", "train", "validation", "test"] = "mixed"
-    """The split that the scenes belong to; no texture is in two splits."""
-
-    depths: Literal["even", "far"] = "even"
-    """Depths over the ladder evenly, or ever fewer towards its near end, as in the published data."""
-
-    textures: Annotated[str, tyro.conf.arg(metavar="DIR")] = ""
-    """Folder of photographs to paint surfaces with, beside leaves and print; skimage for scikit-image's."""
-
-    exact_lens: bool = False
-    """Let the lens go exactly where it is told, and its axis stay where it is."""
-
+    simulation: Annotated[Simulation, tyro.conf.OmitArgPrefixes]
     workers: int = 0
-    """Processes; 0 for one a core."""
 
 
 def run_simulate(config: Simulate) -> int:
     """Writes a store of simulated patches."""
-    from dioptre.methods.measure import workers  # noqa: PLC0415
-    from dioptre.pipeline.simulate import Simulation, simulate  # noqa: PLC0415
+    from dioptre.pipeline.processes import local_executor  # noqa: PLC0415
+    from dioptre.pipeline.simulate import simulate  # noqa: PLC0415
 
-    if config.patches < 1 or config.workers < 0:
-        raise InputError(f"--patches and --workers are positive, not {config.patches} and {config.workers}")
-    settings = {name: getattr(config, name) for name in Simulation.__dataclass_fields__}
-    with progress("simulating", quiet=False) as moved:
-        simulate(config.out, Simulation(**settings), config.workers or workers(), moved)
-    sys.stdout.write(f"wrote {config.patches} patches to {config.out}\n")
-    return 0
+    with progress("simulating", quiet=False) as moved, local_executor(config.workers) as executor:
+        simulate(config.out, config.simulation, executor, moved)
+    sys.stdout.write(f"wrote {config.simulation.patches} patches to {config.out}\n")
+    return DONE

@@ -3,8 +3,8 @@
 A full-stack method answers once for each patch. A method with few looks answers once for each start, at the
 end of the search (`loop.search`) that also drives a lens: one with two looks is led to the second by the
 method before it; one for any number of looks is asked with one, two and three, to which it leads itself, and
-with all; one that may be asked again is asked at the start and twice more where it answered. Beside the answer
-stands what the verdict says of it.
+with all; one that may be asked again is asked at the start and twice more where it answered. Beside the
+answer stands what the verdict says of it.
 
 In a simulated store, `oracle` is an answerer beside the methods. It knows the scene and the camera and sees
 exactly where the picture is sharp; it does not know by how much the lens missed the position it was sent to,

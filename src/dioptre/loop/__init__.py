@@ -1,5 +1,10 @@
 """Deciding: from scores to an answer that says how sure it is, and why not when it is not.
 
-verdict  is this focus curve a peak? state, confidence, reasons
-focus    one call: a stack in, a FocusResult out
+inputs     what people hand over, checked
+search     from look to look: the one search of evaluation, training and a lens
+verdict    is this focus curve a peak, does this posterior tell? state, confidence, reasons
+result     FocusResult
+focus      one call: a stack or a few looks in, a FocusResult out
+focus_map  the same of every patch of a frame
+autofocus  a lens, focused by a few looks
 """

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dioptre.cameras.base import Camera, Frame
+from dioptre.cameras.base import Camera, Frame, to_index
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.focus import EVEN, ONE_LOOK, SEVERAL_LOOKS, to_result
-from dioptre.loop.inputs import Ladder, cut, place_of, to_index, to_rois
+from dioptre.loop.inputs import Ladder, cut, place_of, to_rois
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
 from dioptre.loop.verdict import Exposure, State, judge_posterior
@@ -50,10 +50,11 @@ class Autofocus:
         Raises:
             DioptreError: If the region, the start or the method cannot be used, or the camera fails.
         """
-        camera, method = self.camera, self._method()
+        camera = self.camera
         regions = to_rois(roi, camera.shape)
         if len(regions) > 1:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")
+        method = self._method(camera.shape if regions[0] is None else (regions[0].h, regions[0].w))
         looks = self.looks if method.leads_itself else method.looks
         policy = policy_of(method, looks, self.sure)
         frames: list[Frame] = []  # what was seen, for the verdict
@@ -69,10 +70,10 @@ class Autofocus:
         grid = self.camera.grid
         return len(grid) // 2 if self.start is None else to_index(self.start, grid)
 
-    def _method(self) -> Method:
+    def _method(self, shape: tuple[int, int]) -> Method:
         default = (ONE_LOOK if self.looks == 1 else SEVERAL_LOOKS)[self.camera.views]
         method = find_method(default if self.method is None else self.method)
-        refusal = method.build().refusal(self.camera.grid, self.camera.shape, self.camera.views)
+        refusal = method.build().refusal(self.camera.grid, shape, self.camera.views)
         if refusal is not None:
             raise MethodError(f"{method.key} {refusal}")
         return method

@@ -9,13 +9,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from dioptre.dataset.pictures import read_pictures
+from dioptre.cameras.base import to_index
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.inputs import (
     Ladder,
@@ -23,10 +22,10 @@ from dioptre.loop.inputs import (
     cut,
     place_of,
     tiles_of,
-    to_index,
     to_ladder,
     to_pixels,
     to_rois,
+    to_slices,
     to_where,
 )
 from dioptre.loop.result import FocusResult, Roi
@@ -92,20 +91,14 @@ def focus(
         raise MethodError(
             f"{row.key} takes {_looks_in_words(row.looks)}, not a whole stack: dioptre.focus_from"
         )
-    where, view_codes = None, VIEW_CODES
-    if isinstance(stack, FocalStack):
-        if black is not None or white is not None:
-            raise InputError("a FocalStack's pixels are scaled already: black and white are for codes")
-        grid = stack.grid if grid is None and dioptres is None and positions_um is None else grid
-        pixels, view_codes = _one_scene(stack), stack.view_codes
-        where = None if stack.where is None else to_where(stack.where[0])
-    else:
-        codes = read_pictures(Path(stack)).codes if isinstance(stack, (str, os.PathLike)) else stack
-        pixels = to_pixels(codes, black, white)
+    slices = to_slices(stack, black, white)
+    pixels, shape = slices.pixels(), slices.shape
+    if grid is None and dioptres is None and positions_um is None:
+        grid = slices.grid
     ladder = to_ladder(len(pixels), grid, dioptres, positions_um)
-    asked = _Question(row, row.build(), ladder, _prior(prior), view_codes)
-    shape = (pixels.shape[2], pixels.shape[3])
-    regions = [asked.whole_stack(pixels, one, place_of(one, shape, where)) for one in to_rois(roi, shape)]
+    asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes)
+    rois = to_rois(roi, shape)
+    regions = [asked.whole_stack(pixels, one, place_of(one, shape, slices.where)) for one in rois]
     if len(regions) == 1:
         return regions[0]
     return replace(_deciding(regions, chosen, ladder), regions=tuple(regions))
@@ -276,8 +269,12 @@ def _method(method: AnyMethod, problem: Problem, looks: int) -> Method:
     return Method(name, name, problem, _Given(method), "given", in_paper=False, looks=looks)
 
 
-def _prior(prior: DepthPrior | str) -> DepthPrior:
-    return DepthPrior.parse(prior) if isinstance(prior, str) else prior
+def _prior(prior: Any) -> DepthPrior:
+    if isinstance(prior, DepthPrior):
+        return prior
+    if not isinstance(prior, str):
+        raise InputError(f"a prior is a word or a DepthPrior, not {prior!r}")
+    return DepthPrior.parse(prior)
 
 
 def _subject(name: str) -> Subject:
@@ -285,15 +282,6 @@ def _subject(name: str) -> Subject:
         return Subject(name)
     except ValueError:
         raise InputError(f"a policy is {' or '.join(Subject)}, not {name!r}") from None
-
-
-def _one_scene(stack: FocalStack) -> Pixels:
-    if stack.batch != 1 or sorted(stack.indices[0].tolist()) != list(range(len(stack.grid))):
-        raise InputError(
-            f"focus() takes all slices of one scene, not {stack.batch} scenes of {stack.indices.shape[1]} of "
-            f"{len(stack.grid)} slices; dioptre.scores takes any FocalStack"
-        )
-    return stack.pixels[0][np.argsort(stack.indices[0])]
 
 
 def _looks(frame: Any, at: int | None) -> list[Look]:

@@ -1,39 +1,97 @@
-"""What people hand over, checked and made into what the methods take: pixels, regions, lens positions.
+"""What people hand over, checked and made into what the methods take: slices, regions, lens positions.
 
 Everything that cannot be used is an InputError in one sentence with the value.
 """
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
+from dioptre.dataset.pictures import read_pictures
 from dioptre.errors import InputError
 from dioptre.loop.result import Roi
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid
-from dioptre.stack import codes_to_pixels
+from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels
 
 TILES = 4  # a region is cut into at most 4 x 4 tiles to see whether they agree
 
 Pixels = Float32[np.ndarray, "slice view row col"]
 
 
-def to_pixels(codes: Shaped[np.ndarray, "..."], black: float | None, white: float | None) -> Pixels:
-    """Returns slices of one or two views as pixels, 0 black and 1 white.
+# Slices
 
-    Masked pixels become NaN, as those are that were not finite.
+
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """All slices of one scene, not scaled yet, and what is known of them.
+
+    Attributes:
+        codes: Values of any real dtype; those that are masked do not count.
+        black: Value of black.
+        white: Value of white.
+        scaled: Whether they are pixels already, 0 black and 1 white.
+        grid: The ladder, if the slices came with one.
+        where: The centre of the slices in the camera's frame, if that is known.
+        view_codes: Codes between black and white of one view, for measures with absolute constants.
+    """
+
+    codes: Shaped[np.ndarray, "slice view row col"]
+    black: float
+    white: float
+    scaled: bool = False
+    grid: FocusGrid | None = None
+    where: tuple[float, float] | None = None
+    view_codes: float = VIEW_CODES
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.codes.shape[2], self.codes.shape[3]
+
+    def pixels(self, at: slice = slice(None)) -> Pixels:
+        """Returns some slices, 0 black and 1 white; NaN where a pixel is masked or not finite."""
+        codes = self.codes[at]
+        if self.scaled:
+            return codes
+        pixels = codes_to_pixels(np.asarray(codes), self.black, self.white)
+        mask = np.ma.getmask(codes)
+        if mask is not np.ma.nomask:
+            pixels[mask] = np.nan
+        return pixels
+
+
+def to_slices(
+    stack: Shaped[np.ndarray, "..."] | FocalStack | str | os.PathLike[str],
+    black: float | None,
+    white: float | None,
+) -> Slices:
+    """Returns the slices of one scene.
 
     Args:
-        codes: (slice, row, col) or (slice, 2 views, row, col) of any real dtype.
+        stack: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
+            `dioptre focus` would take; or a FocalStack of one scene.
         black: Value of black; 0 by default.
         white: Value of white; by default what the dtype implies.
     """
-    mask = np.ma.getmask(codes)
-    codes = np.asarray(codes)
+    if isinstance(stack, FocalStack):
+        if black is not None or white is not None:
+            raise InputError("a FocalStack's pixels are scaled already: black and white are for codes")
+        where = None if stack.where is None else to_where(stack.where[0])
+        return Slices(_one_scene(stack), 0.0, 1.0, True, stack.grid, where, stack.view_codes)
+    codes = read_pictures(Path(stack)).codes if isinstance(stack, (str, os.PathLike)) else stack
+    return of_codes(codes, black, white)
+
+
+def of_codes(codes: Shaped[np.ndarray, "..."], black: float | None, white: float | None) -> Slices:
+    """Returns slices of one or two views that are an array."""
+    codes = np.asanyarray(codes)
     real = np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)
     if codes.dtype == bool or not real:
         raise InputError(f"a stack's pixels are real numbers, not {codes.dtype}")
@@ -43,12 +101,24 @@ def to_pixels(codes: Shaped[np.ndarray, "..."], black: float | None, white: floa
         raise InputError(
             f"a stack is (slice, row, col) or (slice, 2 views, row, col), not an array of shape {codes.shape}"
         )
-    if black is None and np.issubdtype(codes.dtype, np.signedinteger) and codes.min() < 0:
-        raise InputError(f"say what black is: {codes.dtype} pixels go down to {codes.min()} (black=...)")
-    pixels = codes_to_pixels(codes, black or 0.0, _white(codes) if white is None else white)
-    if mask is not np.ma.nomask:
-        pixels[mask.reshape(codes.shape)] = np.nan
-    return pixels
+    values = np.asarray(codes)
+    if black is None and np.issubdtype(codes.dtype, np.signedinteger) and values.min() < 0:
+        raise InputError(f"say what black is: {codes.dtype} pixels go down to {values.min()} (black=...)")
+    return Slices(codes, black or 0.0, _white(values) if white is None else white)
+
+
+def to_pixels(codes: Shaped[np.ndarray, "..."], black: float | None, white: float | None) -> Pixels:
+    """Returns slices of one or two views as pixels, 0 black and 1 white; NaN where they are masked."""
+    return of_codes(codes, black, white).pixels()
+
+
+def _one_scene(stack: FocalStack) -> Pixels:
+    if stack.batch != 1 or sorted(stack.indices[0].tolist()) != list(range(len(stack.grid))):
+        raise InputError(
+            f"all slices of one scene are needed, not {stack.batch} scenes of {stack.indices.shape[1]} of "
+            f"{len(stack.grid)} slices; dioptre.scores takes any FocalStack"
+        )
+    return stack.pixels[0][np.argsort(stack.indices[0])]
 
 
 def _white(codes: Shaped[np.ndarray, "slice view row col"]) -> float:
@@ -107,14 +177,6 @@ def to_ladder(
         return Ladder(FocusGrid.unknown(n), um=values)
     falling = n > 1 and bool(steps[0] < 0)
     return Ladder(FocusGrid(values[::-1] if falling else values), falling)
-
-
-def to_index(at: Any, grid: FocusGrid) -> int:
-    """Returns a position of the ladder as a whole number."""
-    whole = isinstance(at, (int, np.integer)) and not isinstance(at, bool)
-    if not whole or not 0 <= at < len(grid):
-        raise InputError(f"the lens has the whole positions 0..{len(grid) - 1}, not {at!r}")
-    return int(at)
 
 
 # Regions

@@ -58,7 +58,8 @@ class SearchPolicy:
         """
         away = np.abs(np.arange(scores.shape[1])[:, None] - seen[:, None, :]).min(axis=2)
         enough = away >= np.minimum(self.apart, away.max(axis=1, keepdims=True))
-        return best_index(np.where(enough, scores, -np.inf))
+        ruled_out = np.finfo(scores.dtype).min  # such a position is still better than one too near
+        return best_index(np.where(enough, np.maximum(scores, ruled_out), -np.inf))
 
     def is_sure(self, posterior: Posterior, answer: Int[np.ndarray, " walk"]) -> Bool[np.ndarray, " walk"]:
         """Returns which walks may stop before their last look."""

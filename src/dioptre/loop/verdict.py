@@ -18,8 +18,10 @@ The peak must stand out of the slices on *both* sides. If it does so on one side
 rising where the stack ends: the focus lies beyond.
 """
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Final
@@ -148,11 +150,11 @@ class Exposure:
 
 @dataclass(frozen=True, eq=False)
 class SliceExposures:
-    """The same, slice by slice."""
+    """The same, slice by slice; the slice is the last axis."""
 
-    saturated: Float[np.ndarray, " slice"]
-    mean: Float[np.ndarray, " slice"]
-    finite: Bool[np.ndarray, " slice"]
+    saturated: Float[np.ndarray, "*region slice"]
+    mean: Float[np.ndarray, "*region slice"]
+    finite: Bool[np.ndarray, "*region slice"]
 
     @classmethod
     def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "SliceExposures":
@@ -172,13 +174,16 @@ class SliceExposures:
         )
 
 
-def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exposure) -> Verdict:
+def judge(
+    curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exposure, covered: float = 1.0
+) -> Verdict:
     """Returns the verdict on a focus curve.
 
     Args:
         curve: A score for each slice in order; minus infinity for slices that were left out.
         tiles: Curves of parts of the region; None if it is too small to be cut.
         exposure: How bright the region is.
+        covered: How much of the region the tiles cover: the noise of the rest averages out with theirs.
     """
     reasons = []
     if not exposure.finite:
@@ -196,7 +201,7 @@ def judge(curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exp
         reasons += [Reason.FLAT_CURVE, *_too_dark(exposure)]
         return Verdict(State.FAILED, 0.0, tuple(reasons))
     height = (height - height.min()) / scale
-    noise = Noise.of(height, None if tiles is None else tiles[:, sound])
+    noise = Noise.of(height, None if tiles is None else tiles[:, sound], covered)
     if noise.unknown:
         reasons.append(Reason.TOO_SMALL)
     shape = shape_reasons(height, noise.needed_rise(len(height)))
@@ -281,10 +286,10 @@ class Noise:
     roughness: float | None
 
     @classmethod
-    def of(cls, curve: Curve, tiles: Float[np.ndarray, "tile n"] | None) -> "Noise":
+    def of(cls, curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, covered: float = 1.0) -> "Noise":
         """Returns the noise of a curve, as far as there are tiles and slices enough to tell."""
         return cls(
-            None if tiles is None or len(tiles) < FEW_TILES else disagreement(tiles),
+            None if tiles is None or len(tiles) < FEW_TILES else math.sqrt(covered) * disagreement(tiles),
             None if len(curve) < FEW_SLICES else roughness(curve),
         )
 
@@ -386,9 +391,14 @@ def repeatability(curve: Curve, noise: float) -> float:
     smooth = (padded[:-2] + 2 * curve + padded[2:]) / 4
     peak = int(curve.argmax())
     smooth[peak] = max(smooth[peak], curve[peak] - noise)  # a narrow true peak is not smoothed away
-    draws = smooth + noise * np.random.default_rng(0).standard_normal((_DRAWS, len(curve)))
+    draws = smooth + noise * _fresh_noise(len(curve))
     near = max(1, round(len(curve) / 25))
     return float(np.mean(np.abs(draws.argmax(axis=1) - peak) <= near))
+
+
+@cache
+def _fresh_noise(n: int) -> Float[np.ndarray, "draw n"]:
+    return np.random.default_rng(0).standard_normal((_DRAWS, n))
 
 
 def peak_position(curve: Curve) -> float:

@@ -2,16 +2,16 @@
 
 METHODS is one literal table. It feeds the command line, the tables, the tests and the docs.
 
-    base      Autofocuser, Method, Problem
+    base      Autofocuser, Family, Method, Problem
     measure   statistics, measures, and their evaluation on patches
     contrast  the 37 contrast measures (I*)
     stereo    the 8 dual-pixel measures (D*)
-    disparity the single-look baselines: disparity, and a calibration that turns it into a focus
+    matching  disparity between the left and the right view
+    calibration  what turns disparity into a focus, as data
+    disparity  the single-look baselines that do
     learned   networks in ONNX files; those that come with the package are in dioptre/weights
     frame     all patches of a whole frame at once
-    matching  disparity between the left and the right view
-    calibration  what turns disparity into a focus: tables and lines as data
-    kernels   what runs in the inner loops; those of matching are in matching_kernels
+    kernels   what runs in the inner loops, by subject
 """
 
 import difflib

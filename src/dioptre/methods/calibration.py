@@ -164,7 +164,7 @@ class Calibration:
             path: The file.
             about: Where it comes from and what it leaves over, by name; comments, which nobody reads back.
         """
-        notes = "".join(f"# {name}: {value}\n" for name, value in (about or {}).items())
+        notes = "".join(f"# {name}: {_short(value)}\n" for name, value in (about or {}).items())
         trusts = "".join(
             f"\n[{name}]  # dioptres, dioptres for each pixel, pixels\n"
             + "".join(f"{key} = {float(value)!r}\n" for key, value in vars(trust).items())
@@ -247,6 +247,10 @@ def bilinear_weights(where: Places, shape: tuple[int, ...]) -> Float[np.ndarray,
 def _hat_weights(along: Float[np.ndarray, " batch"], count: int) -> Float[np.ndarray, "batch count"]:
     at = np.clip((along + 1) / 2 * (count - 1), 0, count - 1)
     return np.maximum(0.0, 1 - np.abs(at[:, None] - np.arange(count)))
+
+
+def _short(value: object) -> object:
+    return f"{value:.4g}" if isinstance(value, float) else value
 
 
 def _lines(values: Float[np.ndarray, " n"]) -> str:

@@ -15,8 +15,8 @@ is that of the simulated phone `center`.
 **The answer is a posterior.** Each peak of the curve of likeness over the shifts is a candidate. How likely
 it is follows from how alike the views are there: n/2 times -log(1 - rho^2) nats for n independent pixels,
 beside the chance that nothing matches. Around a candidate the focus is spread as Student's t (3 degrees of
-freedom, since errors at depth edges are large): by what calibration found on labelled patches, by the width of
-the peak, and by how much tiles disagree. The likeliest position (`Decision.MODE`) is the one nearest to
+freedom, since errors at depth edges are large): by what calibration found on labelled patches, by the width
+of the peak, and by how much tiles disagree. The likeliest position (`Decision.MODE`) is the one nearest to
 1/z - d / C, as in the paper.
 """
 

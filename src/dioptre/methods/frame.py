@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Float32, Int, Shaped
@@ -33,21 +34,23 @@ from dioptre.methods.measure import (
     Statistic,
     Sums,
     apply_formulae,
+    finite_images,
     kernels,
     parts_needed,
     patch_sums,
-    sound_images,
     workers,
 )
 from dioptre.stack import GREEN_VIEWS, VIEW_CODES, codes_to_pixels
+
+MEASURES: Final = {**contrast.MEASURES, **stereo.MEASURES}
 
 Image = Float32[np.ndarray, "row col"]
 Starts = Int[np.ndarray, " _"]
 
 
 @dataclass(frozen=True)
-class Patches:
-    """The square patches of a frame: every `stride` pixels, as many as lie wholly inside."""
+class PatchLattice:
+    """Where the square patches of a frame lie: every `stride` pixels, as many as lie wholly inside."""
 
     rows: int
     cols: int
@@ -101,25 +104,25 @@ def _down(
 
 
 def _cell_sums(
-    images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+    images: Images, statistic: Statistic, codes: float, parts: Collection[str], lattice: PatchLattice
 ) -> Sums:
     assert statistic.cells is not None
-    height, width = statistic.extent(patches.size, patches.size)
-    rows, cols = _edges(patches.row_starts, height), _edges(patches.col_starts, width)
+    height, width = statistic.extent(lattice.size, lattice.size)
+    rows, cols = _edges(lattice.row_starts, height), _edges(lattice.col_starts, width)
     cells = statistic.cells(images, codes, parts, rows, cols)[0]
-    across = _box_sums(cells, cols, patches.col_starts, width)
-    return Sums(_down(across, rows, patches.row_starts, height), height * width)
+    across = _box_sums(cells, cols, lattice.col_starts, width)
+    return Sums(_down(across, rows, lattice.row_starts, height), height * width)
 
 
 def _number_sums(
-    images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+    images: Images, statistic: Statistic, codes: float, parts: Collection[str], lattice: PatchLattice
 ) -> Sums:
     """Returns a statistic patch by patch, a row of patches at a time."""
-    size = patches.size
+    size = lattice.size
     windows = np.lib.stride_tricks.sliding_window_view(images[0], (size, size), axis=(-2, -1))
     maps = []
-    for start in patches.row_starts:
-        row = np.moveaxis(windows[..., start, :: patches.stride, :, :], -3, 0)  # (patch, view, row, col)
+    for start in lattice.row_starts:
+        row = np.moveaxis(windows[..., start, :: lattice.stride, :, :], -3, 0)  # (patch, view, row, col)
         sums = patch_sums(np.ascontiguousarray(row), statistic, codes, parts)
         maps.append(sums.maps)
     return Sums(np.stack(maps, axis=1), sums.count)
@@ -139,14 +142,14 @@ def _reflecting_folds(sigma: int) -> Float32[np.ndarray, "out in"]:
 
 
 def _local_sums(
-    images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+    images: Images, statistic: Statistic, codes: float, parts: Collection[str], lattice: PatchLattice
 ) -> Sums:
     """Returns contrast against the patches' own blur: interior, bands along the borders, corners."""
-    sigma, size, ratios = statistic.blur, patches.size, "ratio" in parts
+    sigma, size, ratios = statistic.blur, lattice.size, "ratio" in parts
     taps, folds = contrast.gaussian_taps(sigma), _reflecting_folds(sigma)
     radius = len(folds)
     inner = size - 2 * radius
-    row_starts, col_starts = patches.row_starts, patches.col_starts
+    row_starts, col_starts = lattice.row_starts, lattice.col_starts
     lowest = images.min(axis=(1, 2))
     image, offset = images - lowest[:, None, None], lowest.astype(np.float64)
     row_edges, col_edges = _edges(row_starts + radius, inner), _edges(col_starts + radius, inner)
@@ -161,25 +164,30 @@ def _local_sums(
         kernels().local_bands(pixels, offset[0], taps, folds, codes, ratios, starts, size, edges, cells)
         return _box_sums(cells, edges, along + radius, inner)
 
-    corners = np.zeros((3, *patches.shape))
+    corners = np.zeros((3, *lattice.shape))
     kernels().local_corners(image[0], offset[0], folds, codes, ratios, row_starts, col_starts, size, corners)
-    turned_image = np.empty(image[0].T.shape, dtype=np.float32)
-    kernels().turn(image[0], turned_image)
-    turned = bands(turned_image, col_starts, row_starts, row_edges)
+    transposed = np.empty(image[0].T.shape, dtype=np.float32)
+    kernels().transpose(image[0], transposed)
+    sideways = bands(transposed, col_starts, row_starts, row_edges)
     total = corners + bands(image[0], row_starts, col_starts, col_edges)
-    total += interior + np.moveaxis(turned, 1, 2)
+    total += interior + np.moveaxis(sideways, 1, 2)
     return Sums(total, size * size)
 
 
 def _frame_sums(
-    images: Images, statistic: Statistic, codes: float, parts: Collection[str], patches: Patches
+    images: Images,
+    statistic: Statistic,
+    codes: float,
+    parts: Collection[str],
+    lattice: PatchLattice,
+    reflecting: bool,
 ) -> Sums:
-    reach = 2 * contrast.TRUNCATE * statistic.blur
-    if statistic.cells is None or reach >= patches.size:
-        return _number_sums(images, statistic, codes, parts, patches)
-    if statistic.blur:
-        return _local_sums(images, statistic, codes, parts, patches)
-    return _cell_sums(images, statistic, codes, parts, patches)
+    blur = statistic.blur if reflecting else 0
+    if statistic.cells is None or 2 * contrast.TRUNCATE * blur >= lattice.size:
+        return _number_sums(images, statistic, codes, parts, lattice)
+    if blur:
+        return _local_sums(images, statistic, codes, parts, lattice)
+    return _cell_sums(images, statistic, codes, parts, lattice)
 
 
 def _slice_values(
@@ -187,16 +195,23 @@ def _slice_values(
     codes: float,
     statistics: dict[str, Statistic],
     measures: dict[str, Measure],
-    patches: Patches,
+    lattice: PatchLattice,
+    reflecting: bool,
 ) -> dict[str, Float[np.ndarray, "r c"]]:
-    sound, ok = sound_images(image[None])
-    if not ok.all():
-        return {key: np.full(patches.shape, -np.inf) for key in measures}
+    pixels, finite = finite_images(image[None])
+    if not finite.all():
+        return {key: np.full(lattice.shape, -np.inf) for key in measures}
     sums = {
-        name: _frame_sums(sound, statistics[name], codes, parts, patches)
+        name: _frame_sums(pixels, statistics[name], codes, parts, lattice, reflecting)
         for name, parts in parts_needed(measures).items()
     }
     return apply_formulae(measures, sums)
+
+
+def patch_means(image: Image, lattice: PatchLattice) -> Float[np.ndarray, "r c"]:
+    """Returns the mean of a picture without NaN over every patch."""
+    sums = _cell_sums(image[None], contrast.STATISTICS["moments"], 1.0, (), lattice)
+    return sums.mean(0) + sums.mean(2)
 
 
 def frame_scores(
@@ -207,6 +222,7 @@ def frame_scores(
     black: float = 0.0,
     white: float = 1.0,
     view_codes: float = VIEW_CODES,
+    reflecting: bool = True,
 ) -> dict[str, Float[np.ndarray, "r c slice"]]:
     """Returns the scores of every patch at every slice for each contrast or dual-pixel measure.
 
@@ -221,13 +237,15 @@ def frame_scores(
         black: Value of black in `frames`.
         white: Value of white in `frames`.
         view_codes: Codes between black and white of one view (`FocalStack.view_codes`).
+        reflecting: Whether a blur reflects at the patches' borders, as if there were nothing beyond. If it
+            does not, it goes on into the frame: cheaper, but not quite what a patch alone scores.
     """
-    patches = Patches(frames.shape[2], frames.shape[3], size, stride)
-    green = {key: contrast.MEASURES[key] for key in keys if key in contrast.MEASURES}
-    pair = {key: stereo.MEASURES[key] for key in keys if key in stereo.MEASURES}
+    lattice = PatchLattice(frames.shape[2], frames.shape[3], size, stride)
     for key in keys:
-        if key not in green and key not in pair:
+        if key not in MEASURES:
             raise InputError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
+    green = {key: MEASURES[key] for key in keys if key in contrast.MEASURES}
+    pair = {key: MEASURES[key] for key in keys if key in stereo.MEASURES}
     if pair and frames.shape[1] != 2:
         raise InputError(f"{next(iter(pair))} compares a left and a right view, but the frames have only one")
 
@@ -236,9 +254,10 @@ def frame_scores(
         values: dict[str, Float[np.ndarray, "r c"]] = {}
         if green:
             mean = views.mean(axis=0, dtype=np.float32) if len(views) == 2 else views[0]
-            values |= _slice_values(mean, GREEN_VIEWS * view_codes, contrast.STATISTICS, green, patches)
+            codes, statistics = GREEN_VIEWS * view_codes, contrast.STATISTICS
+            values |= _slice_values(mean, codes, statistics, green, lattice, reflecting)
         if pair:
-            values |= _slice_values(views, view_codes, stereo.STATISTICS, pair, patches)
+            values |= _slice_values(views, view_codes, stereo.STATISTICS, pair, lattice, reflecting)
         return values
 
     with ThreadPoolExecutor(workers()) as pool:

@@ -80,10 +80,9 @@ class Card:
     def from_json(cls, text: str) -> "Card":
         """Returns the card that `to_json` wrote."""
         entries = json.loads(text)
-        if not isinstance(entries, dict) or entries.get("layout") != LAYOUT:
-            raise NetworkError(
-                f"its card has another layout than {LAYOUT}, which this version of dioptre reads"
-            )
+        layout = entries.get("layout") if isinstance(entries, dict) else None
+        if layout != LAYOUT:
+            raise NetworkError(f"its card has layout {layout}, but this version of dioptre reads {LAYOUT}")
         return cls(**{**entries, "dioptres": tuple(entries["dioptres"])})
 
 
@@ -138,7 +137,7 @@ class Learned:
                 inputs = {
                     "pixels": _window(stack.pixels[some], row, col, card.size),
                     "indices": np.ascontiguousarray(stack.indices[some], dtype=np.int64),
-                    "where": _places(stack, some),
+                    "where": _where(stack, some),
                 }
                 (logits,) = session.run(None, {name: inputs[name] for name in wanted})
                 total[some] += Posterior.of_logits(logits, n, decision).logs
@@ -246,8 +245,8 @@ def _window(
     return np.nan_to_num(window, nan=0.0, posinf=1.0, neginf=0.0) if not np.isfinite(window).all() else window
 
 
-def _places(stack: FocalStack, some: slice) -> Float32[np.ndarray, "batch 2"]:
-    """Returns where the patches lie; a patch of unknown place is taken for one in the middle."""
+def _where(stack: FocalStack, some: slice) -> Float32[np.ndarray, "batch 2"]:
+    """Returns where in the frame the patches lie; in the middle if that is not known."""
     if stack.where is None:
         return np.zeros((len(stack.indices[some]), 2), np.float32)
     return stack.where[some].astype(np.float32)

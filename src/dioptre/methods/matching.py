@@ -27,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Float32
 
-from dioptre.methods.measure import workers
+from dioptre.methods.measure import kernels, workers
 
 TILE: Final = 8  # pixels
 LOCAL: Final = 16  # pixels on each side that a local mean is taken over
@@ -69,7 +69,7 @@ def zncc(left: View, right: View, reach: int) -> Curves:
     curves = np.empty((len(left), 2 * reach + 1))
 
     def work(some: slice) -> None:
-        _kernels().zncc_curves(left[some], right[some], reach, curves[some])
+        kernels().zncc_curves(left[some], right[some], reach, curves[some])
 
     _share(work, len(left))
     return np.clip(curves, -1.0, 1.0, out=curves)
@@ -103,21 +103,21 @@ def _match_tiles(
     left: View, right: View, reach: int, shifts: Any, weights: Any
 ) -> Float[np.ndarray, " shift"]:
     """Fills in the smoothed shifts and the weights of the tiles of a patch, and returns its likeness."""
-    kernels = _kernels()
+    fast = kernels()
     flat = [np.empty_like(left), np.empty_like(right)]
     for view, out in zip((left, right), flat, strict=True):
-        kernels.divide_by_local_mean(view, LOCAL, out)
+        fast.divide_by_local_mean(view, LOCAL, out)
     _, down, across = shifts.shape
     curves = np.empty((*shifts.shape, 2 * reach + 1), np.float32)
-    kernels.ssd_curves(*flat, reach, TILE, curves)
+    fast.ssd_curves(*flat, reach, TILE, curves)
     raw, worth, heard = np.empty_like(shifts), np.empty_like(shifts), np.empty_like(shifts)
-    kernels.tile_minima(curves, INDEPENDENT, raw, worth)
+    fast.tile_minima(curves, INDEPENDENT, raw, worth)
     parts = [view[:, : down * TILE, reach : reach + across * TILE] for view in flat]
     guide = parts[0].reshape(-1, down, TILE, across, TILE).mean(axis=(2, 4))
     middle = weighted_median(_flat(raw), _flat(worth))
     about = np.broadcast_to(middle[:, None, None], raw.shape)
     for _ in range(PASSES):
-        kernels.smooth_tiles(raw, worth, guide, CONTRAST, about, shifts, heard)
+        fast.smooth_tiles(raw, worth, guide, CONTRAST, about, shifts, heard)
         about = shifts.copy()
     weights[...] = heard
     energy = sum(float(np.einsum("iyx,iyx->", part, part)) for part in parts)
@@ -171,13 +171,6 @@ def _flat(tiles: Float[np.ndarray, "image down across"]) -> Float[np.ndarray, "i
 
 
 # Threads
-
-
-def _kernels() -> Any:
-    """Returns the module of kernels, imported on first use because numba is slow to import."""
-    from dioptre.methods import matching_kernels as module  # noqa: PLC0415
-
-    return module
 
 
 @cache

@@ -19,10 +19,11 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from dioptre.errors import MethodError
+from dioptre.errors import InputError, MethodError
 from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
 
+THREADS: Final = "DIOPTRE_THREADS"  # environment variable: how many cores a process may use
 MIN_SIZE: Final = 16  # pixels on a side: the deepest wavelet level still has 2 x 2 places
 CELL_ROWS: Final = 32  # the highest cell that the kernels allow
 ROUNDING: Final = 1e-12  # relative: differences of float64 sums below this are rounding errors
@@ -132,7 +133,7 @@ def offsets(view: Float32[np.ndarray, "image row col"]) -> Float[np.ndarray, " i
     return np.median(sample.reshape(len(view), -1), axis=1).astype(np.float64)
 
 
-def lattice(length: int) -> Edges:
+def cell_edges(length: int) -> Edges:
     """Returns edges that cut `length` rows into cells no higher than the kernels allow."""
     return np.append(np.arange(0, length, CELL_ROWS), length)
 
@@ -144,12 +145,17 @@ def patch_sums(images: Images, statistic: Statistic, codes: float, parts: Collec
         return Sums(statistic.numbers(images, codes, parts).T, shape[0] * shape[1])
     assert statistic.cells is not None
     rows, cols = statistic.extent(*shape)
-    cells = statistic.cells(images, codes, parts, lattice(rows), np.array([0, cols]))
+    cells = statistic.cells(images, codes, parts, cell_edges(rows), np.array([0, cols]))
     return Sums(cells.sum(axis=(2, 3)).T, rows * cols)
 
 
 def workers() -> int:
-    """Returns how many cores this process may use."""
+    """Returns how many cores this process may use: as many as it is told, or all that it is given."""
+    told = os.environ.get(THREADS, "")
+    if told:
+        if not told.isdecimal() or int(told) < 1:
+            raise InputError(f"{THREADS} is a positive number of threads, not {told!r}")
+        return int(told)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -163,7 +169,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
 
 
-def _shares(images: int, pixels: int) -> Iterator[slice]:
+def _chunks(images: int, pixels: int) -> Iterator[slice]:
     """Yields one run of images for each worker, or a single one when there is little work."""
     parts = 1 if images * pixels < _INLINE_PIXELS else min(workers(), images)
     edges = np.linspace(0, images, parts + 1).astype(int)
@@ -186,28 +192,28 @@ def evaluate_patches(
     """
     needed = parts_needed(measures)
 
-    def share(run: slice) -> dict[str, Float[np.ndarray, " image"]]:
-        ours, sound = sound_images(images[run])
-        sums = {name: patch_sums(ours, statistics[name], codes, parts) for name, parts in needed.items()}
+    def chunk(run: slice) -> dict[str, Float[np.ndarray, " image"]]:
+        pixels, finite = finite_images(images[run])
+        sums = {name: patch_sums(pixels, statistics[name], codes, parts) for name, parts in needed.items()}
         values = apply_formulae(measures, sums)
-        return values if sound.all() else {key: np.where(sound, v, -np.inf) for key, v in values.items()}
+        return values if finite.all() else {key: np.where(finite, v, -np.inf) for key, v in values.items()}
 
-    runs = list(_shares(len(images), images[0].size))
+    runs = list(_chunks(len(images), images[0].size))
     if len(runs) == 1:
-        return share(runs[0])
-    results = list(_threads(len(runs)).map(share, runs))
+        return chunk(runs[0])
+    results = list(_threads(len(runs)).map(chunk, runs))
     return {key: np.concatenate([result[key] for result in results]) for key in measures}
 
 
-def sound_images(images: Images) -> tuple[Images, Bool[np.ndarray, " image"]]:
-    """Returns the images, those with a NaN or infinite pixel replaced by zeros, and which are sound."""
+def finite_images(images: Images) -> tuple[Images, Bool[np.ndarray, " image"]]:
+    """Returns the images, those with a NaN or infinite pixel replaced by zeros, and which are finite."""
     views = images.reshape(-1, *images.shape[-2:])
-    fine = np.ones(len(views), dtype=bool)
-    kernels().find_sound(views, fine)
-    sound = np.asarray(fine.reshape(len(images), -1).all(axis=1))
-    if not sound.all():
-        images = np.where(sound.reshape(-1, *[1] * (images.ndim - 1)), images, np.float32(0))
-    return images, sound
+    each = np.ones(len(views), dtype=bool)
+    kernels().find_finite(views, each)
+    finite = np.asarray(each.reshape(len(images), -1).all(axis=1))
+    if not finite.all():
+        images = np.where(finite.reshape(-1, *[1] * (images.ndim - 1)), images, np.float32(0))
+    return images, finite
 
 
 def size_refusal(shape: tuple[int, int]) -> str | None:
@@ -225,7 +231,7 @@ def stack_scores(
     statistics: Mapping[str, Statistic],
     measures: Mapping[str, Measure],
 ) -> dict[str, Scores]:
-    """Returns (batch, n) scores for each measure; positions without a sound slice are minus infinity."""
+    """Returns (batch, n) scores for each measure; positions without a finite slice are minus infinity."""
     refusal = size_refusal(stack.shape)
     if refusal is not None:
         raise MethodError(f"a focus measure {refusal}")

@@ -2,7 +2,7 @@
 
 A score is minus the paper's mismatch, so that higher is better focused. Views are normalised by mean and
 standard deviation where the paper says so (it prints the variance, but only the standard deviation
-makes its remark on cross-correlation true). A view without contrast has no normal form: such a
+makes its remark on cross-correlation true). A view without contrast cannot be normalised: such a
 slice scores minus infinity. The ternary census compares codes, unnormalised.
 """
 

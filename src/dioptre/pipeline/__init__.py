@@ -7,5 +7,7 @@ registering  a store of patches with focal breathing undone
 predicting   what methods answer for the patches of a store
 reporting    tables of predictions
 demo         all of it on a small simulated test set, and one focus curve
-processes    how work is shared
+settings     what decides each of them: one plain value, which is also its flags
+processes    pieces of work, and who runs them
+shards       a store whose missing shards are such pieces
 """

@@ -1,8 +1,8 @@
 """From labelled patches to a calibration: the field table, the line, and how far both may be trusted.
 
 The field table is fitted to matches on planes of known distance, as a factory does: those of a simulated
-phone, or the patches themselves. The line is fitted to the training patches in the central crop by RANSAC (paper,
-"SSD Disparity"). Trust is what makes the labels of the training patches likeliest.
+phone, or the patches themselves. The line is fitted to the training patches in the central crop by RANSAC
+(paper, "SSD Disparity"). Trust is what makes the labels of the training patches likeliest.
 """
 
 from collections.abc import Callable
@@ -13,14 +13,16 @@ from typing import Final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from dioptre import __version__
 from dioptre.dataset.labels import CROP
 from dioptre.dataset.store import PatchStore, open_patches
 from dioptre.errors import InputError
 from dioptre.methods import best_index
-from dioptre.methods.calibration import CLOSE, Calibration, Line, Places, Trust, bilinear_weights
+from dioptre.methods.calibration import CLOSE, SUFFIX, Calibration, Line, Places, Trust, bilinear_weights
 from dioptre.methods.disparity import KINDS, Kind, Match, posterior_of, views_of
 from dioptre.optics import CameraModel, depth_to_disparity
 from dioptre.pipeline.predicting import spread
+from dioptre.pipeline.settings import CalibrationJob
 from dioptre.posterior import Posterior
 from dioptre.simulate.device import Device
 from dioptre.simulate.psf import PointSpread
@@ -50,27 +52,6 @@ TRUSTS: Final[dict[str, tuple[float, ...]]] = {  # what is tried
 ZNCC, SSD = KINDS["zncc-disparity"], KINDS["ssd-disparity"]
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Calibrating:
-    """What decides a calibration.
-
-    Attributes:
-        name: What to call it.
-        planes: "center" or "left" for planes before that simulated phone; "" for the patches themselves.
-        camera: "pixel3", or the path of a camera's TOML file.
-        split: Which patches; "all" for all.
-        starts: At how many lens positions each is seen.
-        seed: Of the planes' texture and of RANSAC.
-    """
-
-    name: str = "camera"
-    planes: str = ""
-    camera: str = "pixel3"
-    split: str = "train"
-    starts: int = 9
-    seed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,22 +97,26 @@ class Residuals:
     ssd_indices: float
 
 
-def calibrate(data: Path, settings: Calibrating, done: Progress) -> tuple[Calibration, Residuals]:
-    """Returns the calibration of a camera, and what it leaves over.
+def calibrate(data: Path, out: Path, job: CalibrationJob, done: Progress) -> tuple[Calibration, Residuals]:
+    """Writes the calibration of a camera, and returns it and what it leaves over.
 
     Args:
         data: A store of labelled patches of two views.
-        settings: What decides it.
+        out: The TOML file.
+        job: What decides it.
         done: Called with the number of steps done and of all.
 
     Raises:
         DioptreError: If the store is not one of this camera, or has no patches of the split.
     """
-    camera = CameraModel.pixel3() if settings.camera == "pixel3" else CameraModel.from_toml(settings.camera)
+    job.check()
+    if out.suffix != SUFFIX:
+        raise InputError(f"a calibration is a {SUFFIX} file, not {out}")
+    camera = CameraModel.pixel3() if job.camera == "pixel3" else CameraModel.from_toml(job.camera)
     store = open_patches(data)
     _check(store, camera)
-    rng, first = np.random.default_rng(settings.seed), _uncalibrated(settings.name, camera)
-    rows = _rows(store, settings.split)
+    rng, first = np.random.default_rng(job.seed), _uncalibrated(job.name or out.stem, camera)
+    rows = _rows(store, job.split)
     steps = 2 * len(range(0, len(rows), BATCH)) + 1
     done(0, steps)
     counted = iter(range(1, steps + 1))
@@ -139,10 +124,10 @@ def calibrate(data: Path, settings: Calibrating, done: Progress) -> tuple[Calibr
     def moved() -> None:
         done(next(counted), steps)
 
-    whole = look_at_patches(store, rows, settings.starts, ZNCC, first, moved)
-    tiles = look_at_patches(store, rows, settings.starts, SSD, first, moved)
+    whole = look_at_patches(store, rows, job.starts, ZNCC, first, moved)
+    tiles = look_at_patches(store, rows, job.starts, SSD, first, moved)
     tiles = _select(tiles, in_crop(tiles.where, camera.frame, store.format.size))
-    planes = look_at_planes(camera, settings.planes, first, rng) if settings.planes else whole
+    planes = whole if job.planes == "patches" else look_at_planes(camera, DEVICES[job.planes](), first, rng)
     gain, table_px = fit_table(planes, TABLE)
     line, inliers = ransac_line(tiles.match.shifts, -tiles.defocus, rng)
     fitted = replace(first, gain=gain, line=line)
@@ -150,7 +135,10 @@ def calibrate(data: Path, settings: Calibrating, done: Progress) -> tuple[Calibr
     moved()
     off = np.abs(-tiles.defocus - line.slope * tiles.match.shifts - line.offset)
     errors = _error(ZNCC, whole, fitted), _error(SSD, tiles, fitted)
-    return fitted, Residuals(len(whole.focus), table_px, inliers, float(np.median(off)), *errors)
+    left_over = Residuals(len(whole.focus), table_px, inliers, float(np.median(off)), *errors)
+    about = {"dioptre": __version__, "patches": store.manifest["sha256"], **vars(job), **vars(left_over)}
+    fitted.to_toml(out, about)
+    return fitted, left_over
 
 
 def _check(store: PatchStore, camera: CameraModel) -> None:
@@ -219,12 +207,10 @@ def look_at_patches(
 
 
 def look_at_planes(
-    camera: CameraModel, device: str, calibration: Calibration, rng: np.random.Generator
+    camera: CameraModel, phone: Device, calibration: Calibration, rng: np.random.Generator
 ) -> Looks:
     """Returns matched looks at textured planes that a simulated phone sees all over its frame."""
-    if device not in DEVICES:
-        raise InputError(f"planes are those of {' or '.join(DEVICES)}, not of {device!r}")
-    phone, (rows, cols) = DEVICES[device](), camera.frame
+    rows, cols = camera.frame
     foci = camera.grid.dioptres[spread(len(camera.grid), min(FOCI, len(camera.grid)))]
     reach_x, reach_y = (cols - SIZE) / 2, (rows - SIZE) / 2
     found = []

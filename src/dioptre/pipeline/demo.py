@@ -1,6 +1,7 @@
 """Everything on a small simulated test set: patches, predictions, tables; and one focus curve."""
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +14,10 @@ from dioptre.evaluate.tables import Line
 from dioptre.loop.focus import focus
 from dioptre.loop.result import FocusResult
 from dioptre.optics import CameraModel
-from dioptre.pipeline.predicting import Prediction, predict_store
+from dioptre.pipeline.predicting import predict_store
 from dioptre.pipeline.reporting import report
-from dioptre.pipeline.simulate import Simulation, simulate
+from dioptre.pipeline.settings import Prediction, Simulation
+from dioptre.pipeline.simulate import simulate
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves
@@ -27,7 +29,7 @@ DIM = {"shot": 0.6, "read": 1.6}  # noise of dim light
 
 
 @dataclass(frozen=True)
-class Demo:
+class DemoFindings:
     """What the demo found.
 
     Attributes:
@@ -45,23 +47,26 @@ class Demo:
     drawn: bool
 
 
-def demo(out: Path, patches: int, seed: int, workers: int, done: Callable[[str, int, int], None]) -> Demo:
+def demo(
+    out: Path, patches: int, seed: int, executor: Executor | None, done: Callable[[str, int, int], None]
+) -> DemoFindings:
     """Simulates a small test set, runs every method on it, and writes the tables and `focus_curve.png`.
 
     Args:
         out: Folder of the tables and the picture.
         patches: How many patches to simulate.
         seed: Of the simulation.
-        workers: Processes that simulate.
+        executor: Who simulates and predicts; None for this process.
         done: Called with what is being done, how much of it is, and of how much.
     """
+    simulation = Simulation(patches, seed, split="test")
+    simulation.check()
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder:
         store, predictions = Path(folder) / "patches", Path(folder) / "predictions"
-        simulation = Simulation(patches, seed, split="test")
-        simulate(store, simulation, workers, lambda n, of: done("simulating", n, of), shard_size=8)
+        simulate(store, simulation, executor, lambda n, of: done("simulating", n, of), shard_size=8)
         prediction = Prediction(starts=STARTS)
-        predict_store(store, predictions, prediction, lambda n, of: done("predicting", n, of))
+        predict_store(store, predictions, prediction, executor, lambda n, of: done("predicting", n, of))
         rows = report(predictions, out)
     camera, rng = CameraModel.pixel3(), np.random.default_rng(seed)
     texture = 0.25 * dead_leaves(SIZE + 56, SIZE + 56, rng)
@@ -69,7 +74,7 @@ def demo(out: Path, patches: int, seed: int, workers: int, done: Callable[[str, 
     good = focus(plane, grid=camera.grid)
     blank = focus(expose(np.full(plane.shape, 0.1), rng=rng, **DIM), grid=camera.grid)
     drawn = _draw(out / "focus_curve.png", good, plane, camera)
-    return Demo(tuple(rows), good, blank, TRUTH, drawn)
+    return DemoFindings(tuple(rows), good, blank, TRUTH, drawn)
 
 
 def _draw(

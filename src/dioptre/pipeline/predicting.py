@@ -6,7 +6,9 @@ manifest.json         written last
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from concurrent.futures import Executor
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,8 @@ from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
 from dioptre.errors import InputError, MethodError
 from dioptre.evaluate.predict import oracle_answers, predict
 from dioptre.methods import METHODS, Method, find_method
+from dioptre.pipeline.processes import run_pieces
+from dioptre.pipeline.settings import Prediction
 from dioptre.posterior import DepthPrior
 
 KIND = "predictions"
@@ -32,35 +36,24 @@ PARTS = "parts"
 PATCHES = 32  # in a part
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """What decides predictions.
-
-    Attributes:
-        methods: Keys; empty for all that the patches allow.
-        split: "train", "validation" or "test"; "all" for every patch.
-        starts: From how many starts, spread evenly over the ladder, a method with few looks begins;
-            0 for all.
-        prior: Where things are expected: "even", "far", a list of weights, or a file of them.
-    """
-
-    methods: tuple[str, ...] = ()
-    split: str = "test"
-    starts: int = 0
-    prior: str = "even"
-
-
-def predict_store(data: Path, out: Path, prediction: Prediction, done: Callable[[int, int], None]) -> int:
+def predict_store(
+    data: Path,
+    out: Path,
+    prediction: Prediction,
+    executor: Executor | None,
+    done: Callable[[int, int], None],
+) -> int:
     """Writes predictions for the patches of a store and returns how many; a run that was stopped goes on.
 
     Args:
         data: The patch store.
         out: The folder of the predictions.
         prediction: What to predict.
+        executor: Who does it, a part each; None for this process. The result does not depend on it.
         done: Called with the number of patches done and of all.
     """
     store = open_patches(data)
-    keys = methods_for(store, prediction.methods)
+    keys = methods_for(store, prediction.keys)
     rows = _rows(store, prediction.split)
     prior = DepthPrior.parse(prediction.prior)
     starts = spread(len(store.format.grid), prediction.starts)
@@ -69,26 +62,45 @@ def predict_store(data: Path, out: Path, prediction: Prediction, done: Callable[
         "data": store.manifest["sha256"],
         "simulated": oracle_answers(store, rows[:1]) is not None,
         "methods": {key: find_method(key).build().identity for key in keys},
-        "prior": asdict(prior),
+        "prior": {"name": prior.name, "table": list(prior.table)},
         "split": prediction.split,
         "starts": starts.tolist(),
         "patches": len(rows),
     }
     begin_folder(out, plan, "a folder of predictions")
     (out / PARTS).mkdir(exist_ok=True)
-    parts = [rows[begin : begin + PATCHES] for begin in range(0, len(rows), PATCHES)]
-    done(0, len(rows))
-    for number, some in enumerate(parts):
-        file = out / PARTS / f"{number:05}.parquet"
-        if not file.exists():
-            found = predict(store, some, keys, starts, prior)
-            write_file(file, lambda opened, table=found: write_parquet(table, opened))  # type: ignore[misc]
-        done(min((number + 1) * PATCHES, len(rows)), len(rows))
-    whole = pa.concat_tables(
-        [read_parquet(out / PARTS / f"{number:05}.parquet") for number in range(len(parts))]
-    )
+    parts = {
+        out / PARTS / f"{number:05}.parquet": rows[begin : begin + PATCHES]
+        for number, begin in enumerate(range(0, len(rows), PATCHES))
+    }
+    pieces = [
+        partial(_predict_part, file, store, some, keys, starts, prior)
+        for file, some in parts.items()
+        if not file.exists()
+    ]
+    finished = sum(len(some) for file, some in parts.items() if file.exists())
+    done(finished, len(rows))
+    with closing(run_pieces(pieces, executor)) as counts:
+        for count in counts:
+            finished += count
+            done(finished, len(rows))
+    whole = pa.concat_tables([read_parquet(file) for file in parts])
     finish_folder(out, whole, plan, PREDICTIONS)
     return len(whole)
+
+
+def _predict_part(
+    file: Path,
+    store: PatchStore,
+    rows: Int[np.ndarray, " patch"],
+    keys: Sequence[str],
+    starts: Int[np.ndarray, " start"],
+    prior: DepthPrior,
+) -> int:
+    """Writes the predictions for some patches and returns how many patches these are."""
+    table = predict(store, rows, keys, starts, prior)
+    write_file(file, lambda opened: write_parquet(table, opened))
+    return len(rows)
 
 
 def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -1,43 +1,107 @@
-"""Work shared among processes that this one starts.
+"""Who does the work of a long job: pieces, and the executor that runs them.
 
-None of them outlives the one that started it, however that ends: what is resumed after a kill has no rival
-that still writes the same files.
+A **piece** is a function with all of its arguments (`functools.partial`). It can be pickled, depends on no
+other piece, and done twice it writes the same bytes. Any `concurrent.futures.Executor` can run pieces; the
+one that is made here has processes on this machine. None of them outlives the one that started it, however
+that ends: what is resumed after a kill has no rival that still writes the same files.
 """
 
 import os
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import TypeVar
 
-Item = TypeVar("Item")
+from dioptre.errors import InputError
+from dioptre.methods.measure import THREADS, workers
+
 Result = TypeVar("Result")
+Piece = Callable[[], Result]
 
 
-def map_in_order(
-    task: Callable[[Item], Result], items: Sequence[Item], workers: int
-) -> Generator[Result, None, None]:
-    """Yields what a task makes of each item, in order; closed early, it drops what has not begun.
+def run_pieces(pieces: Iterable[Piece[Result]], executor: Executor | None) -> Generator[Result, None, None]:
+    """Yields what each piece returns, in their order, whichever is done first.
+
+    Closed early, or after a piece has raised, it drops what has not begun.
 
     Args:
-        task: What several processes do at the same time, or this one if there is one worker.
-        items: What with.
-        workers: How many processes.
+        pieces: The work.
+        executor: Who does it; None for this process, a piece at a time.
+
+    Raises:
+        ChildProcessError: If a process of the executor was ended from outside.
     """
-    if workers <= 1:
-        yield from map(task, items)
+    if executor is None:
+        for piece in pieces:
+            yield piece()
         return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent)
+    with _ctrl_c_held_back():
+        begun = deque(executor.submit(piece) for piece in pieces)
     try:
-        yield from pool.map(task, items)
+        while begun:
+            yield begun.popleft().result()
+    except BrokenExecutor:
+        raise ChildProcessError(
+            "a worker process was ended from outside, perhaps for want of memory: what is done is kept, and "
+            "fewer --workers need less"
+        ) from None
+    finally:
+        for waiting in begun:
+            waiting.cancel()
+
+
+@contextmanager
+def local_executor(count: int = 0) -> Iterator[Executor | None]:
+    """Yields processes on this machine to run pieces; None if it is one, for that can be this one.
+
+    The cores are shared: each process is told how many of them it may use. Left early, it drops what has not
+    begun.
+
+    Args:
+        count: How many processes; 0 for one a core.
+    """
+    if count < 0:
+        raise InputError(f"the number of workers is positive, or 0 for one a core, not {count}")
+    count = count or workers()
+    if count == 1:
+        yield None
+        return
+    pool = ProcessPoolExecutor(
+        count, get_context("spawn"), initializer=_begin_worker, initargs=(max(1, workers() // count),)
+    )
+    try:
+        yield pool
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _end_with_parent() -> None:
-    """Lets this process end when the one that started it does: a killed one cannot tell it to."""
-    Thread(target=_wait_for_parent, daemon=True).start()
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Lets Ctrl-C wait while processes are started, and in them until they have begun to be workers.
+
+    Each would print a traceback of its imports otherwise.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin_worker(threads: int) -> None:
+    """Leaves the other cores to the other processes, and ends at Ctrl-C and when its parent does."""
+    os.environ[THREADS] = str(threads)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # at once, and silently: files are whole, or not there
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    Thread(target=_wait_for_parent, daemon=True).start()  # a killed parent cannot tell its processes to end
 
 
 def _wait_for_parent() -> None:

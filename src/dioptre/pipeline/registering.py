@@ -8,11 +8,11 @@ label is that of the patch.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, UInt16
@@ -34,31 +34,13 @@ from dioptre.groundtruth.register import (
 )
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import CameraModel, breathing
-from dioptre.pipeline.processes import map_in_order
+from dioptre.pipeline.settings import Registration
+from dioptre.pipeline.shards import write_shards
 
 MULTIPLE = 8  # of which a size that is not asked for is one
 SPARE = 8  # pixels of drift that a search may find beyond the calibrated one
 ZOOM_FACTOR = "zoom_factor"  # the column that only registered stores have
 WHITE = 65535.0  # of the registered codes, which begin at 0: finer than any sensor's
-
-
-@dataclass(frozen=True)
-class Registration:
-    """What decides a registered store, beside the store it is made from.
-
-    Attributes:
-        how: "calibrated" by the focus distances, or "searched" from there for what makes slices alike.
-        camera: "pixel3", or the path of a camera's TOML file. A store that knows its ladder uses that.
-        principal_point: What the image is magnified about, (x, y) pixels from the centre of the frame.
-        size: Rows and columns of a registered patch. 0 for that of the store if it holds whole captures, or
-            else for the largest multiple of MULTIPLE that every patch can fill, less SPARE pixels if the
-            motion is searched.
-    """
-
-    how: Literal["calibrated", "searched"] = "calibrated"
-    camera: str = "pixel3"
-    principal_point: tuple[float, float] = (0.0, 0.0)
-    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,7 +84,7 @@ class _Unregistered:
     def guess(self, row: int) -> Motion:
         """Returns the calibrated motion of a patch."""
         x, y = self.centres[row].tolist()
-        return calibrated_motion(self.camera, (x, y), self.registration.principal_point)
+        return calibrated_motion(self.camera, (x, y), self.registration.point)
 
     @property
     def widened(self) -> bool:
@@ -128,7 +110,7 @@ def register(
     source: Path,
     out: Path,
     registration: Registration,
-    workers: int,
+    executor: Executor | None,
     done: Callable[[int, int], None],
     shard_size: int = 64,
 ) -> Registered:
@@ -138,7 +120,7 @@ def register(
         source: Any store that `open_patches` opens.
         out: The folder of the registered store.
         registration: How to register.
-        workers: How many processes; the result does not depend on it.
+        executor: Who does it; None for this process. The result does not depend on it.
         done: Called with the number of patches written and of all.
         shard_size: Patches that are registered and written at a time.
 
@@ -146,6 +128,7 @@ def register(
         FileError: If there is no store, or it is registered already.
         InputError: If it is not from this camera, or no patch can fill the size.
     """
+    registration.check()
     opened = _open_unregistered(source, registration)
     form = opened.store.format
     room = [opened.room(row) for row in range(len(opened.store))]
@@ -159,7 +142,7 @@ def register(
     config = _config(opened, size)
     form = replace(form, size=size, black=0.0, white=WHITE, rows_per_native=1)
     writer = StoreWriter(out, form, config, len(rows), shard_size)
-    _write(writer, partial(_write_shard, writer, opened, rows), workers, done)
+    write_shards(writer, partial(_write_shard, writer, opened, rows), executor, done)
     return Registered(size, len(rows), len(room) - len(rows))
 
 
@@ -225,7 +208,7 @@ def _centres(store: PatchStore, camera: CameraModel) -> Float[np.ndarray, "patch
 def _widened(store: PatchStore, camera: CameraModel, registration: Registration) -> PatchStore:
     """Returns a store of captures with larger patches, that keep what breathing moves out of them."""
     form, frame = store.format, np.array(camera.frame[::-1])
-    outward = _centres(store, camera) - np.array(registration.principal_point)
+    outward = _centres(store, camera) - np.array(registration.point)
     drift = (breathing(camera)[-1] - 1) * (outward + np.sign(outward) * form.size / 2)
     more = int(np.ceil(np.abs(drift).max())) + 2 * KERNEL_REACH + _spare(registration)
     size = min(form.size + more + more % 2, int(frame.min()))
@@ -247,24 +230,10 @@ def _config(unregistered: _Unregistered, size: int) -> dict[str, Any]:
             "focal_length_mm": camera.focal_length_mm,
             "frame": list(camera.frame),
         },
-        "principal_point": list(unregistered.registration.principal_point),
+        "principal_point": list(unregistered.registration.point),
         "size": size,
         "source": {"sha256": manifest.get("sha256"), "config": manifest.get("config")},
     }
-
-
-def _write(
-    writer: StoreWriter, shard: Callable[[int], int], workers: int, done: Callable[[int, int], None]
-) -> None:
-    """Writes the shards that are missing, in this process or in several."""
-    missing = writer.missing_shards()
-    finished = writer.total - sum(len(writer.patches(number)) for number in missing)
-    done(finished, writer.total)
-    with closing(map_in_order(shard, missing, workers)) as counts:
-        for count in counts:
-            finished += count
-            done(finished, writer.total)
-    writer.finish()
 
 
 def _write_shard(writer: StoreWriter, unregistered: _Unregistered, rows: Sequence[int], number: int) -> int:

@@ -2,8 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from concurrent.futures import Executor
+from dataclasses import asdict, replace
 from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from itertools import accumulate
@@ -17,9 +17,10 @@ from dioptre.dataset.pictures import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import MissingExtraError
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.pipeline.processes import map_in_order
+from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.shards import write_shards
 from dioptre.simulate import sensor
-from dioptre.simulate.capture import Conditions, Depths, draw_patch, draw_textures
+from dioptre.simulate.capture import Conditions, draw_patch, draw_textures
 from dioptre.simulate.device import Device
 from dioptre.simulate.relief import Relief
 
@@ -34,38 +35,10 @@ SKIMAGE_PHOTOGRAPHS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Simulation:
-    """What decides the patches of a simulated store: the same values give the same bytes.
-
-    Attributes:
-        patches: How many.
-        seed: Seed of everything.
-        camera: "pixel3", or the path of a camera's TOML file.
-        device: "center", "left", or "random" for another phone in every scene.
-        light: "normal", "dark", "mixed" as drawn, or "both" for every scene in both, one after the other.
-        split: "mixed", or the split that all scenes belong to.
-        depths: "even" over the ladder, or "far", ever fewer towards its near end.
-        exact_lens: Whether the lens goes exactly where it is told, and its axis stays where it is.
-        textures: A folder of photographs to paint surfaces with beside leaves and print, "skimage" for those
-            that scikit-image brings, or "" for none.
-    """
-
-    patches: int = 2000
-    seed: int = 0
-    camera: str = "pixel3"
-    device: str = "center"
-    light: str = "mixed"
-    split: str = "mixed"
-    depths: Depths = "even"
-    exact_lens: bool = False
-    textures: str = ""
-
-
 def simulate(
     out: Path,
     simulation: Simulation,
-    workers: int,
+    executor: Executor | None,
     done: Callable[[int, int], None],
     shard_size: int = 64,
 ) -> None:
@@ -74,23 +47,17 @@ def simulate(
     Args:
         out: The store's folder.
         simulation: What to simulate.
-        workers: How many processes; the result does not depend on it.
+        executor: Who does it; None for this process. The result does not depend on it.
         done: Called with the number of patches written and of all.
         shard_size: Patches that are computed and written at a time.
     """
+    simulation.check()
     camera = _camera(simulation.camera)
     form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
     photographs = {name: photograph_hash(one) for name, one in _photographs(simulation.textures).items()}
     config = {**asdict(simulation), "camera": _camera_entries(camera), "textures": photographs}
     writer = StoreWriter(out, form, config, simulation.patches, shard_size)
-    missing = writer.missing_shards()
-    finished = simulation.patches - sum(len(writer.patches(number)) for number in missing)
-    done(finished, simulation.patches)
-    with closing(map_in_order(partial(_write_shard, writer, simulation), missing, workers)) as counts:
-        for count in counts:
-            finished += count
-            done(finished, simulation.patches)
-    writer.finish()
+    write_shards(writer, partial(_write_shard, writer, simulation), executor, done)
 
 
 def _camera(name: str) -> CameraModel:

@@ -1,6 +1,6 @@
 """A store of labelled patches from captures on disk: the published data set, or people's own.
 
-settings   how captures become patches, and what became of each
+outcomes   what became of each capture
 published  what trees and archives of the published set share
 tree       the published set as folders
 archives   the published set as the archives it comes in, streamed
@@ -11,6 +11,7 @@ only. A failure to write (a full disk) always stops; what is written by then can
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,16 +24,17 @@ from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree
 from dioptre.dataset.rows import SPLITS
 from dioptre.errors import FileError
 from dioptre.pipeline.importing.archives import open_archives
+from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, stop_or_go_on
 from dioptre.pipeline.importing.own import open_folders
 from dioptre.pipeline.importing.published import PUBLISHED
-from dioptre.pipeline.importing.settings import Import, Opened, Outcome, Progress, stop_or_go_on
 from dioptre.pipeline.importing.tree import open_tree
+from dioptre.pipeline.settings import Import
 
-__all__ = ["Import", "Outcome", "import_captures", "summarise"]
+__all__ = ["Outcome", "import_captures", "summarise"]
 
 
 def import_captures(
-    source: Path, out: Path, settings: Import, workers: int, done: Progress
+    source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress, threads: int = 1
 ) -> dict[str, Any]:
     """Writes a store of the labelled patches of all captures of a source, and returns its summary.
 
@@ -42,16 +44,19 @@ def import_captures(
         source: A tree or archives of the published set, or a folder of own captures.
         out: Folder of the store.
         settings: How.
-        workers: How many captures, or frames of an archive, are decoded at the same time.
+        executor: Who imports captures, a capture each; None for this process. The result does not depend on
+            it. Archives can be read but from beginning to end, which this process does in any case.
         done: Called with how much is done and how much there is: captures, or bytes of archives.
+        threads: How many frames of an archive are decoded at the same time.
 
     Raises:
         FileError: If there is nothing to import, or nothing is left, or with on_error "stop" at the first
             fault.
         OSError: If the store cannot be written.
     """
+    settings.check()
     with quiet_readers(), _naming(out):
-        writer, outcomes = _open(source, out, settings, workers, done)
+        writer, outcomes = _open(source, out, settings, executor, done, threads)
         with closing(outcomes):
             collected = _collect(outcomes, settings)
     if not any(outcome.kept for outcome in collected):
@@ -75,13 +80,15 @@ def _naming(out: Path) -> Iterator[None]:
         raise
 
 
-def _open(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+def _open(
+    source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress, threads: int
+) -> Opened:
     if list_folders(source):
-        return open_folders(source, out, settings, workers, done)
+        return open_folders(source, out, settings, executor, done)
     if is_tree(source):
-        return open_tree(source, out, settings, workers, done)
+        return open_tree(source, out, settings, executor, done)
     if list_archives(source):
-        return open_archives(source, out, settings, workers, done)
+        return open_archives(source, out, settings, threads, done)
     if not source.exists():
         raise FileError(f"there is no file or folder {source}")
     raise FileError(
@@ -133,8 +140,8 @@ def summarise(
         "earlier": list(earlier),
         "black": form.black,
         "white": form.white,
-        "min_depth_m": settings.min_depth_m if published else None,
-        "max_depth_m": settings.max_depth_m if published else None,
+        "min_depth_m": settings.min_depth if published else None,
+        "max_depth_m": settings.max_depth if published else None,
         "confidence": settings.confidence,
         "eight_bit_files": sum(one.eight_bit for one in good),
         "warnings": _warnings(good, earlier, settings),

@@ -2,7 +2,9 @@
 
 An archive holds its captures' files in any order, typically all left frames of all captures before the right
 ones. Frames are decoded by threads and written as they come; the small maps wait in memory for the archive's
-end, when every capture of it must be complete. No capture is in two archives.
+end, when every capture of it must be complete. No capture is in two archives: which is the first of two that
+hold it is known only to who reads them one after the other. So there are no independent pieces here to send
+to other processes or machines: one process reads, and its threads decode.
 """
 
 from collections import deque
@@ -28,6 +30,14 @@ from dioptre.dataset.published import (
     decode_depth,
 )
 from dioptre.errors import ArchiveError, CaptureFileError, FileError
+from dioptre.pipeline.importing.outcomes import (
+    Opened,
+    Outcome,
+    Outcomes,
+    Progress,
+    complete,
+    stop_or_go_on,
+)
 from dioptre.pipeline.importing.published import (
     Inventory,
     begin_outcome,
@@ -37,24 +47,16 @@ from dioptre.pipeline.importing.published import (
     read_labels,
     refuse_missing,
 )
-from dioptre.pipeline.importing.settings import (
-    Import,
-    Opened,
-    Outcome,
-    Outcomes,
-    Progress,
-    complete,
-    stop_or_go_on,
-)
+from dioptre.pipeline.settings import Import
 
-AHEAD = 2  # frames a worker that wait to be decoded or written: bounds the memory
+AHEAD = 2  # frames a thread that wait to be decoded or written: bounds the memory
 
 
-def open_archives(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+def open_archives(source: Path, out: Path, settings: Import, threads: int, done: Progress) -> Opened:
     """Returns the writer of the archives' store, and the outcomes of their captures as they are imported."""
     archives = list_archives(source)
     writer = open_writer(out, settings, _first_frame(archives, settings))
-    return writer, _import_all(writer, settings, archives, max(workers, 1), done)
+    return writer, _import_all(writer, settings, archives, max(threads, 1), done)
 
 
 def _first_frame(archives: Sequence[Path], settings: Import) -> FrameSize:
@@ -73,16 +75,18 @@ def _first_frame(archives: Sequence[Path], settings: Import) -> FrameSize:
             fault = fault or f": {error}"
     raise FileError(
         f"{', '.join(map(str, archives))}: no readable {' or '.join(settings.samplings)} frame of the camera "
-        f"{' or '.join(settings.cameras)}{fault}"
+        f"{' or '.join(settings.camera_names)}{fault}"
     )
 
 
 def _is_wanted(item: PublishedFile, settings: Import) -> bool:
-    return item.camera in settings.cameras and (item.index is None or item.sampling in settings.samplings)
+    return item.camera in settings.camera_names and (
+        item.index is None or item.sampling in settings.samplings
+    )
 
 
 def _import_all(
-    writer: CaptureWriter, settings: Import, archives: Sequence[Path], workers: int, done: Progress
+    writer: CaptureWriter, settings: Import, archives: Sequence[Path], threads: int, done: Progress
 ) -> Outcomes:
     begins = [0, *accumulate(archive.stat().st_size for archive in archives)]
     inventory = Inventory()
@@ -91,8 +95,8 @@ def _import_all(
         def moved(position: int, begin: int = begin) -> None:
             done(begin + position, begins[-1])
 
-        with ThreadPoolExecutor(workers) as pool:
-            stream = _Stream(writer, settings, archive, inventory, pool, AHEAD * workers)
+        with ThreadPoolExecutor(threads) as pool:
+            stream = _Stream(writer, settings, archive, inventory, pool, AHEAD * threads)
             fault = stream.take_all(moved)
         if fault:
             yield Outcome(archive.name, fault=fault)

@@ -1,6 +1,10 @@
-"""People's own captures: a folder and a capture.toml each. The first that can be read decides the format."""
+"""People's own captures: a folder and a capture.toml each, and a piece of work each.
+
+The first that can be read decides the format.
+"""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,18 +17,13 @@ from dioptre.dataset.folders import Codes, OwnCapture, capture_format, list_fold
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.labels import SIZE, STRIDE, FrameSize, patch_corners
 from dioptre.errors import DioptreError, FileError
-from dioptre.pipeline.importing.settings import (
-    Import,
-    Opened,
-    Outcome,
-    Progress,
-    chain,
-    complete,
-    each_capture,
-)
+from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
+from dioptre.pipeline.settings import Import
 
 
-def open_folders(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+def open_folders(
+    source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress
+) -> Opened:
     """Returns the writer of the captures' store, and their outcomes as they are imported."""
     captures, faults = _read_all(list_folders(source))
     _check_splits(captures)
@@ -32,7 +31,8 @@ def open_folders(source: Path, out: Path, settings: Import, workers: int, done: 
     config = {"source": "captures", "stride": STRIDE, "confidence": settings.confidence}
     writer = CaptureWriter(out, form, frame, config)
     writer.begin()
-    return writer, chain(faults, each_capture(partial(_import, writer, settings), captures, workers, done))
+    pieces = [partial(_import, writer, settings, capture) for capture in captures]
+    return writer, chain(faults, each_capture(pieces, executor, done))
 
 
 def _read_all(files: Sequence[Path]) -> tuple[list[OwnCapture], list[Outcome]]:

@@ -23,7 +23,8 @@ from dioptre.dataset.published import (
 )
 from dioptre.errors import CaptureFileError
 from dioptre.optics import FocusGrid
-from dioptre.pipeline.importing.settings import Import, Outcome
+from dioptre.pipeline.importing.outcomes import Outcome
+from dioptre.pipeline.settings import Import
 
 PUBLISHED = "published"  # what a store's config calls the source
 GRID = FocusGrid.learnaf()
@@ -37,10 +38,10 @@ def open_writer(out: Path, settings: Import, frame: FrameSize) -> CaptureWriter:
     """
     config = {
         "source": PUBLISHED,
-        "cameras": sorted(settings.cameras),
+        "cameras": sorted(settings.camera_names),
         "stride": STRIDE,
-        "min_depth_m": settings.min_depth_m,
-        "max_depth_m": settings.max_depth_m,
+        "min_depth_m": settings.min_depth,
+        "max_depth_m": settings.max_depth,
         "confidence": settings.confidence,
         "rotate": settings.rotate,
         "validation": settings.validation,
@@ -92,8 +93,8 @@ def read_labels(
         confidence,
         frame,
         GRID,
-        settings.min_depth_m,
-        settings.max_depth_m,
+        settings.min_depth,
+        settings.max_depth,
         settings.rotate,
         SIZE,
         STRIDE,

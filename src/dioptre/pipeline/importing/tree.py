@@ -1,6 +1,7 @@
-"""The published set as folders: a capture at a time, several in as many processes."""
+"""The published set as folders. A capture is a piece."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from dioptre.dataset.published import (
     list_captures,
 )
 from dioptre.errors import CaptureFileError, FileError
+from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
 from dioptre.pipeline.importing.published import (
     Inventory,
     begin_outcome,
@@ -28,23 +30,16 @@ from dioptre.pipeline.importing.published import (
     read_labels,
     refuse_missing,
 )
-from dioptre.pipeline.importing.settings import (
-    Import,
-    Opened,
-    Outcome,
-    Progress,
-    chain,
-    complete,
-    each_capture,
-)
+from dioptre.pipeline.settings import Import
 
 
-def open_tree(source: Path, out: Path, settings: Import, workers: int, done: Progress) -> Opened:
+def open_tree(source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress) -> Opened:
     """Returns the writer of a tree's store, and the outcomes of its captures as they are imported."""
-    captures = list_captures(source, settings.cameras, settings.samplings)
+    captures = list_captures(source, settings.camera_names, settings.samplings)
     writer = open_writer(out, settings, _first_frame(source, captures, settings))
     single, clashes = _without_clashes(captures, settings)
-    return writer, chain(clashes, each_capture(partial(_import, writer, settings), single, workers, done))
+    pieces = [partial(_import, writer, settings, files) for files in single]
+    return writer, chain(clashes, each_capture(pieces, executor, done))
 
 
 def _first_frame(source: Path, captures: Sequence[CaptureFiles], settings: Import) -> FrameSize:
@@ -57,7 +52,7 @@ def _first_frame(source: Path, captures: Sequence[CaptureFiles], settings: Impor
                 continue
     raise FileError(
         f"{source} holds no readable {' or '.join(settings.samplings)} frame of the camera "
-        f"{' or '.join(settings.cameras)}"
+        f"{' or '.join(settings.camera_names)}"
     )
 
 

@@ -1,18 +1,20 @@
 """Speed of the simulator, and of its renderer against aperture sampling, in one run.
 
-    python -m benchmarks.simulator
+    dioptre bench simulator
 
 Stacks are 49 x 2 x 128 x 128; all cores are used, a process each, as `dioptre simulate` does. Scenes and
 their textures are made before the clock starts; noise and quantisation count.
 """
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
 
+from dioptre.bench.timing import write_line
 from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel
 from dioptre.simulate import capture
@@ -65,16 +67,17 @@ def whole_patch(number: int) -> None:
     capture.draw_patch(CAMERA, Device.center(), TEXTURES, rng, capture.Conditions())
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Prints the tables."""
+    del arguments  # there are none
     TEXTURES.extend(capture.draw_textures(np.random.default_rng(0)))
     for name, kind in (("planes", "plane"), ("the default mix", None)):
         SCENES[name] = [drawn(kind, seed, TEXTURES) for seed in range(24)]
         stack_of(name, True, 0)  # compiles
         full = a_second(partial(stack_of, name, True), 96)
         one = a_second(partial(stack_of, name, False), 960)
-        print(f"{name}: {full:.1f} full stacks a second, {one:.0f} single slices a second")
-    print(f"drawing scene and all, the default mix: {a_second(whole_patch, 48):.1f} patches a second")
+        write_line(f"{name}: {full:.1f} full stacks a second, {one:.0f} single slices a second")
+    write_line(f"drawing scene and all, the default mix: {a_second(whole_patch, 48):.1f} patches a second")
 
     scene, view = drawn("two", 1, TEXTURES)
     start = time.perf_counter()
@@ -85,8 +88,10 @@ def main() -> None:
     end = time.perf_counter()
     ratio = (middle - start) / ((end - middle) / 20)
     psnr = 10 * np.log10(1 / np.mean((fast - slow) ** 2))
-    print(f"one slice of two planes: {ratio:.0f} times as fast as aperture sampling (PSNR {psnr:.1f} dB)")
+    write_line(
+        f"one slice of two planes: {ratio:.0f} times as fast as aperture sampling (PSNR {psnr:.1f} dB)"
+    )
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

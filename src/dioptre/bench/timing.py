@@ -1,10 +1,17 @@
-"""How the benchmarks measure: best of several runs, and a stack to measure on."""
+"""How the benchmarks measure and print: best of several runs, and a stack to measure on."""
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
+
+
+def write_line(text: str) -> None:
+    """Prints a line of a table as soon as it is known."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def best_ms(work: Callable[[], object], repeats: int) -> float:

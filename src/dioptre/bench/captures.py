@@ -1,6 +1,6 @@
 """Speed and size of the capture store against a folder of PNG files, in one run.
 
-    python -m benchmarks.captures [captures] [slices]
+    python -m dioptre.bench.captures [captures] [slices]
 
 Captures have the published size (756 x 2016 native codes of 10 bits shifted by 4, 2 views; 49 slices unless
 said otherwise), in a temporary folder: smooth texture with noise. Only one is made; the others are copies of
@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from benchmarks.timing import best_ms
+from dioptre.bench.timing import best_ms, write_line
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
 from dioptre.optics import FocusGrid
@@ -146,7 +146,7 @@ def speeds(store: PatchStore, pngs: Path, rng: np.random.Generator) -> None:
         wanted = rng.choice(slices, indices, replace=False).tolist()
         return read_from_pngs(pngs, patch["row"], patch["col"], wanted)
 
-    print(f"{'patches/s':<18}{'store, cold':>12}{'store':>12}{'PNG':>12}{'store/PNG':>12}")
+    write_line(f"{'patches/s':<18}{'store, cold':>12}{'store':>12}{'PNG':>12}{'store/PNG':>12}")
     for name, indices, batch, repeats in (
         ("one random slice", 1, BATCH, 5),
         ("full stack", slices, STACKS, 1),
@@ -154,7 +154,7 @@ def speeds(store: PatchStore, pngs: Path, rng: np.random.Generator) -> None:
         cold = 1e3 * batch / cold_ms(store.path, partial(patches, batch, indices), 3)
         warm = 1e3 * batch / best_ms(partial(patches, batch, indices), 20)
         png = 1e3 / best_ms(partial(from_pngs, indices), repeats)
-        print(f"{name:<18}{cold:>12.0f}{warm:>12.0f}{png:>12.2f}{warm / png:>12.0f}")
+        write_line(f"{name:<18}{cold:>12.0f}{warm:>12.0f}{png:>12.2f}{warm / png:>12.0f}")
 
 
 def memory(store: PatchStore, rng: np.random.Generator) -> None:
@@ -165,7 +165,9 @@ def memory(store: PatchStore, rng: np.random.Generator) -> None:
     for captures in (1, len(store) // PATCHES):
         for _ in range(30 * captures):
             store.stack(rng.integers(0, captures * PATCHES, 1))
-        print(f"resident after 30 full stacks from each of {captures} captures: {resident_mib():.0f} MiB")
+        write_line(
+            f"resident after 30 full stacks from each of {captures} captures: {resident_mib():.0f} MiB"
+        )
 
 
 def sizes(store: PatchStore, pngs: Path) -> None:
@@ -174,8 +176,8 @@ def sizes(store: PatchStore, pngs: Path) -> None:
     native = captures * slices * 2 * np.dtype(np.uint16).itemsize * FRAME[0] // 2 * FRAME[1]
     packed = sum(file.stat().st_size for file in store.path.rglob("*") if file.is_file())
     as_pngs = captures * sum(file.stat().st_size for file in pngs.iterdir())
-    print(f"{captures} captures of {slices} slices: {native / 1e9:.2f} GB as native uint16")
-    print(f"on disk: store {packed / native:.1%} of that, PNG {as_pngs / native:.1%}")
+    write_line(f"{captures} captures of {slices} slices: {native / 1e9:.2f} GB as native uint16")
+    write_line(f"on disk: store {packed / native:.1%} of that, PNG {as_pngs / native:.1%}")
 
 
 def check(store: PatchStore, pngs: Path) -> None:
@@ -186,9 +188,9 @@ def check(store: PatchStore, pngs: Path) -> None:
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Prints the tables."""
-    captures, slices = (int(given) for given in (*sys.argv[1:], *("8", "49")[len(sys.argv) - 1 :]))
+    captures, slices = (int(given) for given in (*arguments, *("8", "49")[len(arguments) :]))
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         pngs = Path(folder) / "pngs"
@@ -203,4 +205,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -7,7 +7,6 @@ curves are (image, ..., 2 reach + 1), the shift -reach first.
 Sums over a row stay in float32 and are added up in float64: views come in with their mean taken off, so that
 no digits are lost. NaN and infinity must not reach this module.
 """
-# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
 
 import numpy as np
 

@@ -20,12 +20,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pywt
-from numpy.typing import NDArray
 from scipy import fft, ndimage, signal
 
-Image = NDArray[np.float64]
-Image32 = NDArray[np.float32]
+from dioptre.bench.mismatch import (
+    Image,
+    Image32,
+    census_transform,
+    normalized_cross_correlation,
+    normalized_envelope_l1,
+    normalized_envelope_l2,
+    normalized_sad,
+    rank_transform,
+    ternary_census_l1,
+)
+from dioptre.bench.mismatch import normalise as normalise  # noqa: PLC0414
+from dioptre.errors import InputError
 
 LAPLACE = np.array([[0, 1, 0], [1, -4, 1], [0, 1, 0]])
 LAPLACE_X = np.array([[0, 0, 0], [1, -2, 1], [0, 0, 0]])
@@ -65,7 +74,7 @@ def scores(key: str, pixels: np.ndarray) -> np.ndarray:
     """
     batch, slices, views = pixels.shape[:3]
     if key in STEREO and views != 2:
-        raise ValueError(f"{key} compares two views, got pixels of shape {pixels.shape}")
+        raise InputError(f"{key} compares two views, got pixels of shape {pixels.shape}")
     result = np.empty((batch, slices))
     for b in range(batch):
         for s in range(slices):
@@ -98,6 +107,8 @@ def blur(image: Image, sigma: float) -> Image:
 
 def cdf97(image: Image, level: int) -> tuple[Image, Image, Image, Image]:
     """Sub-bands LL, LH, HL, HH of one level of the CDF 9/7 wavelet, periodised: sizes halve exactly."""
+    import pywt  # noqa: PLC0415  # only the tests and `dioptre bench` need it
+
     low = image
     for _ in range(level):
         low, high = pywt.dwt2(low, "bior4.4", mode="periodization")
@@ -257,101 +268,6 @@ def local_norm_dist_sq(codes: Image, sigma: float) -> float:
     return float(np.mean((codes - smooth) ** 2 / (smooth**2 + 1)))
 
 
-# Stereo operators.
-
-
-def normalise(view: Image) -> Image:
-    """View of mean 0 and standard deviation 1, as the paper's text says; its equation prints Var instead."""
-    result: Image = (view - np.mean(view)) / np.std(view)
-    return result
-
-
-def neighbours(view: Image32) -> Image32:
-    """The 8 neighbours of every interior pixel: (8, row - 2, col - 2).
-
-    The text says "8-length"; the printed condition on the offsets would also drop neighbours.
-    """
-    rows, cols = view.shape
-    return np.stack(
-        [
-            view[1 + dy : rows - 1 + dy, 1 + dx : cols - 1 + dx]
-            for dy in (-1, 0, 1)
-            for dx in (-1, 0, 1)
-            if (dy, dx) != (0, 0)
-        ]
-    )
-
-
-def census(view: Image32) -> NDArray[np.int64]:
-    """Census: 1 where a neighbour is greater than the centre."""
-    return (neighbours(view) > view[1:-1, 1:-1]).astype(np.int64)
-
-
-def rank(view: Image32) -> NDArray[np.int64]:
-    """Rank: how many neighbours are greater than the centre."""
-    result: NDArray[np.int64] = np.sum(census(view), axis=0)
-    return result
-
-
-def ternary_census(view: Image32, eps: float) -> NDArray[np.int64]:
-    """Ternary census: the sign of neighbour minus centre, 0 where they are within eps."""
-    difference = neighbours(view) - view[1:-1, 1:-1]
-    return np.where(np.abs(difference) > eps, np.sign(difference), 0).astype(np.int64)
-
-
-def corners(view: Image) -> Image:
-    """The 4 pixels of every 2 x 2 window, stride 1: (4, row - 1, col - 1)."""
-    return np.stack([view[:-1, :-1], view[:-1, 1:], view[1:, :-1], view[1:, 1:]])
-
-
-def envelope(view: Image) -> tuple[Image, Image]:
-    """Lower and upper envelope: 2 x 2 minimum and maximum of the 2 x 2 average, all of stride 1."""
-    windows = corners(np.mean(corners(view), axis=0))
-    return np.min(windows, axis=0), np.max(windows, axis=0)
-
-
-# Stereo measures: the mismatch f, lowest in focus.
-
-
-def census_transform(left: Image32, right: Image32) -> float:
-    """Census Transform (Hamming)."""
-    return float(np.sum(census(left) != census(right)))
-
-
-def rank_transform(left: Image32, right: Image32) -> float:
-    """Rank Transform (L1)."""
-    return float(np.sum(np.abs(rank(left) - rank(right))))
-
-
-def ternary_census_l1(left: Image32, right: Image32, eps: float) -> float:
-    """Ternary Census, of views that are not normalised: eps is a difference of codes."""
-    return float(np.sum(np.abs(ternary_census(left, eps) - ternary_census(right, eps))))
-
-
-def normalized_cross_correlation(left: Image, right: Image) -> float:
-    """Normalized Cross-Correlation."""
-    return float(-np.sum(normalise(left) * normalise(right)))
-
-
-def normalized_sad(left: Image, right: Image) -> float:
-    """Normalized SAD."""
-    return float(np.sum(np.abs(normalise(left) - normalise(right))))
-
-
-def normalized_envelope_l1(left: Image, right: Image) -> float:
-    """Normalized Envelope (L1)."""
-    left_lo, left_hi = envelope(normalise(left))
-    right_lo, right_hi = envelope(normalise(right))
-    return float(np.sum(np.maximum(0, left_lo - right_hi) + np.maximum(0, right_lo - left_hi)))
-
-
-def normalized_envelope_l2(left: Image, right: Image) -> float:
-    """Normalized Envelope (L2)."""
-    left_lo, left_hi = envelope(normalise(left))
-    right_lo, right_hi = envelope(normalise(right))
-    return float(np.sum(np.maximum(0, left_lo - right_hi) ** 2 + np.maximum(0, right_lo - left_hi) ** 2))
-
-
 # What a measure sees.
 
 
@@ -411,23 +327,23 @@ CONTRAST: dict[str, Callable[[np.ndarray, float], float]] = {
     "total-variation-l1": of_pixels(total_variation_l1),
     "histogram-entropy": of_pixels(histogram_entropy),
     "modified-dct": of_pixels(modified_dct),
-    "gradient-count-3": of_codes32(gradient_count, threshold=3),
-    "gradient-count-10": of_codes32(gradient_count, threshold=10),
+    "gradient-count-3": of_codes32(gradient_count, threshold=3.0),
+    "gradient-count-10": of_codes32(gradient_count, threshold=10.0),
     "dct-energy-ratio": of_pixels(dct_energy_ratio),
     "eigenvalue-trace": of_pixels(eigenvalue_trace),
     "intensity-variance": of_pixels(intensity_variance),
     "intensity-coefficient-of-variation": of_pixels(intensity_coefficient_of_variation),
-    "percentile-range-3": of_pixels(percentile_range, p=3),
-    "percentile-range-1": of_pixels(percentile_range, p=1),
+    "percentile-range-3": of_pixels(percentile_range, p=3.0),
+    "percentile-range-1": of_pixels(percentile_range, p=1.0),
     "percentile-range-0.3": of_pixels(percentile_range, p=0.3),
     "total-variation-l2": of_pixels(total_variation_l2),
     "modified-laplacian": of_pixels(modified_laplacian),
     "diagonal-laplacian": of_pixels(diagonal_laplacian),
     "laplacian-energy": of_pixels(laplacian_energy),
     "laplacian-variance": of_pixels(laplacian_variance),
-    "local-log-ratio-1": of_codes(local_log_ratio, sigma=1),
-    "local-ratio-1": of_codes(local_ratio, sigma=1),
-    "local-norm-dist-sq-1": of_codes(local_norm_dist_sq, sigma=1),
+    "local-log-ratio-1": of_codes(local_log_ratio, sigma=1.0),
+    "local-ratio-1": of_codes(local_ratio, sigma=1.0),
+    "local-norm-dist-sq-1": of_codes(local_norm_dist_sq, sigma=1.0),
     "wavelet-sum-2": of_pixels(wavelet_sum, level=2),
     "gradient-magnitude-mean": of_pixels(gradient_magnitude_mean),
     "wavelet-variance-2": of_pixels(wavelet_variance, level=2),
@@ -435,25 +351,25 @@ CONTRAST: dict[str, Callable[[np.ndarray, float], float]] = {
     "wavelet-variance-3": of_pixels(wavelet_variance, level=3),
     "wavelet-ratio-3": of_pixels(wavelet_ratio, level=3),
     "wavelet-log-ratio-2": of_codes(wavelet_log_ratio, level=2),
-    "local-ratio-2": of_codes(local_ratio, sigma=2),
+    "local-ratio-2": of_codes(local_ratio, sigma=2.0),
     "wavelet-ratio-2": of_pixels(wavelet_ratio, level=2),
-    "local-log-ratio-2": of_codes(local_log_ratio, sigma=2),
+    "local-log-ratio-2": of_codes(local_log_ratio, sigma=2.0),
     "wavelet-sum-3": of_pixels(wavelet_sum, level=3),
-    "local-norm-dist-sq-2": of_codes(local_norm_dist_sq, sigma=2),
-    "local-ratio-4": of_codes(local_ratio, sigma=4),
-    "local-log-ratio-4": of_codes(local_log_ratio, sigma=4),
+    "local-norm-dist-sq-2": of_codes(local_norm_dist_sq, sigma=2.0),
+    "local-ratio-4": of_codes(local_ratio, sigma=4.0),
+    "local-log-ratio-4": of_codes(local_log_ratio, sigma=4.0),
     "wavelet-log-ratio-3": of_codes(wavelet_log_ratio, level=3),
-    "local-norm-dist-sq-4": of_codes(local_norm_dist_sq, sigma=4),
+    "local-norm-dist-sq-4": of_codes(local_norm_dist_sq, sigma=4.0),
 }
 """Contrast score of (green, codes), one row for each key, in the order of the paper's table."""
 
 STEREO: dict[str, Callable[[np.ndarray, np.ndarray, float], float]] = {
     "normalized-sad": minus_of_pixels(normalized_sad),
-    "ternary-census-30": minus_of_codes32(ternary_census_l1, eps=30),
+    "ternary-census-30": minus_of_codes32(ternary_census_l1, eps=30.0),
     "normalized-cross-correlation": minus_of_pixels(normalized_cross_correlation),
     "rank-transform": minus_of_codes32(rank_transform),
     "census-transform": minus_of_codes32(census_transform),
-    "ternary-census-10": minus_of_codes32(ternary_census_l1, eps=10),
+    "ternary-census-10": minus_of_codes32(ternary_census_l1, eps=10.0),
     "normalized-envelope-l2": minus_of_pixels(normalized_envelope_l2),
     "normalized-envelope-l1": minus_of_pixels(normalized_envelope_l1),
 }

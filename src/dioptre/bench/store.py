@@ -1,6 +1,6 @@
 """Speed of reading patches from a store: single random slices, as training does, and full stacks.
 
-    python -m benchmarks.store [patches]
+    python -m dioptre.bench.store [patches]
 
 Patches of the published size (49 slices, 2 views, 66 native rows, 128 columns) in a temporary folder. The
 cold columns read files that the system has been asked to forget; the warm ones those it has in memory.
@@ -10,11 +10,12 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from dioptre.bench.timing import write_line
 from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.optics import FocusGrid
 
@@ -61,16 +62,16 @@ def patches_per_second(read: Callable[[], object], batch: int, calls: int) -> fl
     return batch * calls / (time.perf_counter() - start)
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Prints the table."""
-    patches = int(sys.argv[1]) if len(sys.argv) > 1 else 384
+    patches = int(arguments[0]) if arguments else 384
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         start = time.perf_counter()
         store = build(path, patches, rng)
         rate = patches / (time.perf_counter() - start)
-        print(f"{patches} patches written, {rate:.0f} patches/s (with drawing the noise)")
+        write_line(f"{patches} patches written, {rate:.0f} patches/s (with drawing the noise)")
 
         def slices() -> object:
             return store.stack(rng.integers(0, patches, BATCH), rng.integers(0, 49, (BATCH, 1)))
@@ -78,7 +79,7 @@ def main() -> None:
         def stacks() -> object:
             return store.stack(rng.integers(0, patches, STACKS))
 
-        print(f"{'read':<24}{'cold patches/s':>16}{'warm patches/s':>16}")
+        write_line(f"{'read':<24}{'cold patches/s':>16}{'warm patches/s':>16}")
         for name, read, batch, calls in (
             ("one random slice", slices, BATCH, 8),
             ("full", stacks, STACKS, 20),
@@ -88,8 +89,8 @@ def main() -> None:
             cold = patches_per_second(read, batch, calls)
             patches_per_second(read, batch, 10 * calls)
             warm = max(patches_per_second(read, batch, calls) for _ in range(5))
-            print(f"{name:<24}{cold:>16.0f}{warm:>16.0f}")
+            write_line(f"{name:<24}{cold:>16.0f}{warm:>16.0f}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """Speed of the learned models, as ratios in one run.
 
-python -m benchmarks.learned
+python -m dioptre.bench.learned [stem]
 
 latency      one patch: ONNX Runtime against torch eager, of the same network; width 4 in integers
 sparse stem  the paper's network on one look, against building its one-hot input
@@ -9,7 +9,7 @@ feed         a training step with its batch read from a store, and with the batc
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.store import build
-from benchmarks.timing import best_ms, best_of_each
+from dioptre.bench.store import build
+from dioptre.bench.timing import best_ms, best_of_each, write_line
 from dioptre.dataset.store import PatchStore
 from dioptre.methods import METHODS
 from dioptre.methods.learned import Card, Learned
@@ -56,7 +56,7 @@ def in_torch(network: nn.Module, stack: FocalStack) -> Callable[[], Tensor]:
 
 def latency(folder: Path, store: PatchStore) -> None:
     """Prints what one patch costs."""
-    print(f"{'one patch':28}{'torch':>10}{'ONNX':>10}{'ratio':>8}")
+    write_line(f"{'one patch':28}{'torch':>10}{'ONNX':>10}{'ratio':>8}")
     for key in SINGLE:
         learned = METHODS[key].build()
         assert isinstance(learned, Learned)
@@ -64,13 +64,13 @@ def latency(folder: Path, store: PatchStore) -> None:
         network = NETWORKS[of.network](N, of.views, float(of.recipe["width"]))
         stack = one_look(of.views)
         theirs, ours = best_of_each((in_torch(network, stack), partial(learned.scores, stack)), 40)
-        print(f"{key:28}{theirs:8.2f}ms{ours:8.2f}ms{theirs / ours:7.1f}x")
+        write_line(f"{key:28}{theirs:8.2f}ms{ours:8.2f}ms{theirs / ours:7.1f}x")
     network, of, stack = OneHotNet(N, 2, 4.0), card("one-hot", 2), one_look(2)
     plain, whole = folder / "plain.onnx", folder / "int8.onnx"
     onnx.save(to_onnx(network, of), plain)
     quantise(network, of, whole, store, patches=8)
     full, integer = best_of_each([partial(Learned(path).scores, stack) for path in (plain, whole)], 10)
-    print(f"{'the paper, width 4: fp32, int8':28}{full:6.1f}ms{integer:8.1f}ms{full / integer:7.1f}x")
+    write_line(f"{'the paper, width 4: fp32, int8':28}{full:6.1f}ms{integer:8.1f}ms{full / integer:7.1f}x")
 
 
 def sparse_stem(batch: int = 128, width: float = 0.5) -> None:
@@ -98,15 +98,15 @@ def sparse_stem(batch: int = 128, width: float = 0.5) -> None:
         with torch.no_grad():
             forward()
 
-    print(f"\n{'width 0.5, batch 128':28}{'dense':>10}{'sparse':>10}{'ratio':>8}")
+    write_line(f"\n{'width 0.5, batch 128':28}{'dense':>10}{'sparse':>10}{'ratio':>8}")
     for name, run in (("forward", infer), ("training step", step)):
         slow, fast = best_of_each([partial(run, form) for form in (dense, sparse)], 2, rounds=3)
-        print(f"{name:28}{slow:8.0f}ms{fast:8.0f}ms{slow / fast:7.1f}x")
+        write_line(f"{name:28}{slow:8.0f}ms{fast:8.0f}ms{slow / fast:7.1f}x")
 
 
 def feeding(store: PatchStore, batch: int = 64, steps: int = 12) -> None:
     """Prints what reading costs a training step."""
-    print(f"\n{'training step, batch 64':28}{'batch there':>12}{'read':>10}{'ratio':>8}")
+    write_line(f"\n{'training step, batch 64':28}{'batch there':>12}{'read':>10}{'ratio':>8}")
     truth = store.column("truth").astype(np.float64)
     rows = np.arange(len(store))
     for name, looks in (("one look", feed.random_start(N)), ("whole stacks", feed.whole_stack(N))):
@@ -127,19 +127,19 @@ def feeding(store: PatchStore, batch: int = 64, steps: int = 12) -> None:
 
         alone = best_ms(lambda: run([there] * steps), 2)  # noqa: B023
         fed = best_ms(lambda: run(supply.stream(0, steps)), 2)  # noqa: B023
-        print(f"{name:28}{alone / steps:10.0f}ms{fed / steps:8.0f}ms{fed / alone:7.2f}x")
+        write_line(f"{name:28}{alone / steps:10.0f}ms{fed / steps:8.0f}ms{fed / alone:7.2f}x")
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Prints all tables."""
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         store = build(Path(folder) / "store", 128, np.random.default_rng(0))
-        if "stem" not in sys.argv:
+        if "stem" not in arguments:
             latency(Path(folder), store)
         sparse_stem()
         feeding(store)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,0 +1,193 @@
+"""What decides each long job: one plain value for each, which is also its flags on the command line.
+
+The same values give the same bytes. A job checks its value when it begins (`check`), and not the value itself
+when it is made: what is wrong is then said in one sentence, by whatever way it came. Nothing here is slow to
+import, for `dioptre --help` reads it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dioptre.errors import InputError
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What decides the patches of a simulated store.
+
+    Attributes:
+        patches: How many.
+        seed: Seed of everything.
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md).
+        device: Which phone of the rig, or another one in every scene.
+        light: Normal or low light, mixed as drawn, or both for every scene in both, one after the other.
+        split: The split that all scenes belong to, or mixed; no texture is in two splits.
+        depths: Depths over the ladder evenly, or ever fewer towards its near end, as in the published data.
+        exact_lens: Let the lens go exactly where it is told, and its axis stay where it is.
+        textures: Folder of photographs to paint surfaces with, beside leaves and print; skimage for those
+            that scikit-image brings; none by default.
+    """
+
+    patches: int = 2000
+    seed: int = 0
+    camera: str = "pixel3"
+    device: Literal["center", "left", "random"] = "center"
+    light: Literal["mixed", "normal", "dark", "both"] = "mixed"
+    split: Literal["mixed", "train", "validation", "test"] = "mixed"
+    depths: Literal["even", "far"] = "even"
+    exact_lens: bool = False
+    textures: str = ""
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        if self.patches < 1:
+            raise InputError(f"the number of patches is positive, not {self.patches}")
+        if self.seed < 0:
+            raise InputError(f"a seed is 0 or more, not {self.seed}")
+
+
+@dataclass(frozen=True)
+class Import:
+    """How captures become labelled patches.
+
+    Attributes:
+        cameras: Cameras of the published rig, separated by commas: center, left, right, top, bottom.
+        pd: Published frames: native (raw), upsampled (up), or whichever is there. Both give the same patches.
+        min_depth: Distance of the published depth code 0, in metres.
+        max_depth: Distance of the published depth code 255, in metres.
+        confidence: Least median confidence of a patch that is kept.
+        rotate: Which way the published portrait files are turned to landscape; --check tells if it is right.
+        validation: Training scenes to keep for validation: a fraction such as 0.1, or names, separated by
+            commas. Test scenes are official.
+        on_error: Leave out captures that cannot be read, and list them; or stop at the first. A full disk
+            stops.
+    """
+
+    cameras: str = "center"
+    pd: Literal["raw", "up", "auto"] = "auto"
+    min_depth: float = 0.1
+    max_depth: float = 100.0
+    confidence: float = 0.99
+    rotate: Literal["ccw", "cw"] = "ccw"
+    validation: str = ""
+    on_error: Literal["skip", "stop"] = "skip"
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        from dioptre.dataset.published import CAMERAS, Validation  # noqa: PLC0415  # slow to import
+
+        unknown = [name for name in self.camera_names if name not in CAMERAS]
+        if unknown or not self.camera_names:
+            raise InputError(
+                f"the cameras are some of {', '.join(CAMERAS)}, not {', '.join(unknown) or 'none'}"
+            )
+        if not 0 < self.min_depth < self.max_depth:
+            raise InputError(
+                f"depths lie between 0 < min < max, not {self.min_depth:g} m and {self.max_depth:g} m"
+            )
+        if not 0 <= self.confidence <= 1:
+            raise InputError(f"a confidence lies in [0, 1], not {self.confidence:g}")
+        Validation.parse(self.validation)  # raises if it is wrong
+
+    @property
+    def camera_names(self) -> tuple[str, ...]:
+        """Which cameras of the published rig."""
+        return split_list(self.cameras)
+
+    @property
+    def samplings(self) -> tuple[Literal["raw", "up"], ...]:
+        """The samplings of the published frames that are taken, the preferred one first."""
+        return ("raw", "up") if self.pd == "auto" else (self.pd,)
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What decides a registered store, beside the store it is made from.
+
+    Attributes:
+        how: By the focus distances, or by a search from there for what makes neighbouring slices alike.
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md). A store that knows its ladder
+            uses that.
+        principal_point: What the image is magnified about: x,y in pixels right of and below the centre of the
+            frame.
+        size: Rows and columns of a registered patch; 0 for as many as imported patches have, or for the
+            largest multiple of 8 that every simulated one can fill, less 8 pixels if the motion is searched.
+    """
+
+    how: Literal["calibrated", "searched"] = "calibrated"
+    camera: str = "pixel3"
+    principal_point: str = "0,0"
+    size: int = 0
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        if self.size < 0:
+            raise InputError(
+                f"the size of a registered patch is positive, or 0 to find it out, not {self.size}"
+            )
+        _ = self.point  # raises if it is wrong
+
+    @property
+    def point(self) -> tuple[float, float]:
+        """The principal point, (x, y) pixels from the centre of the frame."""
+        try:
+            x, y = (float(item) for item in self.principal_point.split(","))
+        except ValueError:
+            raise InputError(f"a principal point is x,y in pixels, not {self.principal_point!r}") from None
+        return x, y
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What decides predictions, beside the patches.
+
+    Attributes:
+        methods: Keys or files of networks, separated by commas (`dioptre methods` lists the keys); all that
+            the patches allow by default.
+        split: Which patches.
+        starts: From how many lens positions, spread evenly over the ladder, a method with few looks begins;
+            0 for all.
+        prior: Where things are expected: even, far, a list of weights such as 3,2,1 (far to near), or a file
+            of them. Only methods that know probabilities heed it.
+    """
+
+    methods: str = ""
+    split: Literal["test", "validation", "train", "all"] = "test"
+    starts: int = 0
+    prior: str = "even"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The methods that are asked for; none for all."""
+        return split_list(self.methods)
+
+
+@dataclass(frozen=True)
+class CalibrationJob:
+    """What decides a calibration, beside the patches.
+
+    Attributes:
+        name: What to call the camera; the file's name by default.
+        planes: Fit the field table to the patches, or to planes before a simulated phone, as a factory does.
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md): its ladder and frame.
+        split: Which patches.
+        starts: At how many lens positions, spread evenly over the ladder, each patch is seen; 0 for all.
+        seed: Of the planes and of RANSAC.
+    """
+
+    name: str = ""
+    planes: Literal["patches", "center", "left"] = "patches"
+    camera: str = "pixel3"
+    split: Literal["train", "validation", "test", "all"] = "train"
+    starts: int = 9
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        if self.seed < 0 or self.starts < 0:
+            raise InputError(f"seed and starts are 0 or more, not {self.seed} and {self.starts}")
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """Returns the items of a list that are separated by commas; empty ones do not count."""
+    return tuple(item.strip() for item in text.split(",") if item.strip())

@@ -1,0 +1,71 @@
+"""The speed tables: that there is one for each name, and that they compare equal things."""
+
+import importlib
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dioptre import bench
+from dioptre.bench import NEEDS, TABLES, measures, print_table, reference
+from dioptre.cli import main
+from dioptre.cli.console import BAD_INPUT, DONE
+from dioptre.errors import MissingExtraError
+from dioptre.stack import FocalStack
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measures, "best_ms", lambda work, _repeats: float(work() is not None))
+    monkeypatch.setattr(reference, "CONTRAST", {"wavelet-sum-2": None, "total-variation-l2": None})
+    monkeypatch.setattr(reference, "STEREO", {"normalized-sad": None})
+    monkeypatch.setattr(reference, "scores", lambda _key, pixels: np.zeros(pixels.shape[1]))
+
+
+def test_every_table_has_a_module_that_prints_it() -> None:
+    home = Path(bench.__file__).parent
+    for name in TABLES:
+        assert "def main(arguments: Sequence[str])" in (home / f"{name}.py").read_text(encoding="utf-8")
+    assert set(NEEDS) <= set(TABLES)
+
+
+def test_benchmarks_find_the_tables_of_the_package() -> None:
+    assert importlib.util.find_spec("benchmarks.measures").origin == measures.__file__
+    assert importlib.import_module("benchmarks.registration")
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "measures"]) == DONE
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "measures"
+    assert said[1].split()[:2] == ["measure", "reference"]
+    assert [line.split()[0] for line in said[2:5]] == ["wavelet-sum-2", "total-variation-l2", "all"]
+    assert said[4].startswith("all 2 contrast")
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_pywavelets_the_wavelets_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measures, "find_spec", lambda _name: None)
+    print_table("measures")
+    said = capsys.readouterr().out
+    assert "wavelet-sum-2" not in said
+    assert "pip install pywavelets" in said
+
+
+def test_a_table_that_needs_torch_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "find_spec", lambda _name: None)
+    with pytest.raises(MissingExtraError, match="train"):
+        print_table("learned")
+    assert main(["bench", "learned"]) == BAD_INPUT
+    assert "dioptre[train]" in capsys.readouterr().err
+
+
+def test_the_reference_scores_every_slice() -> None:
+    stack = FocalStack.full(np.random.default_rng(0).random((1, 3, 1, 32, 32)).astype(np.float32))
+    assert reference.scores("wavelet-sum-2", stack.pixels).shape[-1] == 3

@@ -1,0 +1,20 @@
+"""What every camera asks before it moves."""
+
+import numpy as np
+import pytest
+
+from dioptre.cameras.base import to_index
+from dioptre.errors import InputError
+from dioptre.optics import FocusGrid
+
+GRID = FocusGrid.learnaf()
+
+
+@pytest.mark.parametrize("at", [20.5, 20.0, "20", None, True, -1, 49, np.nan, np.float64(3)])
+def test_a_position_is_a_whole_number_of_the_ladder(at: object) -> None:
+    with pytest.raises(InputError, match=r"whole positions 0\.\.48, not"):
+        to_index(at, GRID)
+
+
+def test_numpy_counts_as_python_does() -> None:
+    assert to_index(np.int16(7), GRID) == 7

@@ -1,0 +1,127 @@
+"""What the command line leaves with: each exit code has one meaning."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dioptre import cli
+from dioptre.cli import COMMANDS, main
+from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
+from dioptre.cli.methods import Methods
+from dioptre.errors import DioptreError, MissingExtraError
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch):
+    """Returns a function that lets `dioptre methods` fail with an exception."""
+
+    def fail_with(error: BaseException) -> None:
+        def run(config: Methods) -> int:
+            raise error
+
+        monkeypatch.setitem(cli.COMMANDS, "methods", (Methods, run))
+
+    return fail_with
+
+
+def test_commands_are_one_table_of_different_values() -> None:
+    configs = [config for config, _ in COMMANDS.values()]
+    assert len(set(configs)) == len(configs)
+    assert all(config.__doc__ and config.__dataclass_params__.frozen for config in configs)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == DONE
+    said = capsys.readouterr().out
+    config, _ = COMMANDS[name]
+    assert config.__doc__.split("\n")[0][:40] in said
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (DioptreError("a ladder has positions, not 7"), "dioptre: a ladder has positions, not 7\n"),
+        (MissingExtraError("get 'dioptre[train]'"), "dioptre: get 'dioptre[train]'\n"),
+        (FileNotFoundError(2, "No such file", "a.png"), "dioptre: a.png: No such file\n"),
+        (OSError("the disk is full"), "dioptre: the disk is full\n"),
+    ],
+)
+def test_what_its_user_can_mend_is_one_sentence(
+    error: Exception, said: str, failing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing(error)
+    assert main(["methods"]) == BAD_INPUT
+    assert capsys.readouterr() == ("", said)
+
+
+def test_ctrl_c_is_said(failing, capsys: pytest.CaptureFixture[str]) -> None:
+    failing(KeyboardInterrupt())
+    assert main(["methods"]) == STOPPED
+    assert capsys.readouterr() == ("", "dioptre: stopped\n")
+
+
+@pytest.mark.parametrize("error", [ValueError("shapes differ"), KeyError("x"), ImportError("no numpy")])
+def test_a_fault_of_our_own_has_its_traceback_and_asks_for_a_report(
+    error: Exception, failing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing(error)
+    assert main(["methods"]) == FAULT
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Traceback" in said.err
+    assert type(error).__name__ in said.err
+    assert said.err.splitlines()[-1] == (
+        "dioptre: this is a fault in dioptre; please report it with the lines above"
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["methods"], ["methods", "--json"], ["--version"]])
+def test_output_that_nobody_reads_ends_quietly(arguments: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        ended = subprocess.run(
+            [sys.executable, "-m", "dioptre", *arguments], stdout=pipe, stderr=subprocess.PIPE, check=False
+        )
+    assert (ended.returncode, ended.stderr) == (NO_READER, b"")
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="sends a signal to a group of processes")
+def test_ctrl_c_stops_all_processes_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dioptre", "simulate", str(tmp_path / "out")]
+    run = subprocess.Popen(
+        [*command, "--patches", "500", "--workers", "2"],
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        end = time.monotonic() + 60
+        while not (tmp_path / "out" / "writing.json").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(2)
+        os.killpg(run.pid, signal.SIGINT)
+        _, said = run.communicate(timeout=10)
+    finally:
+        run.kill()
+        run.wait()
+    assert run.returncode in (STOPPED, -signal.SIGINT)  # a shell says 130 of either
+    assert said == "dioptre: stopped\n"
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys, dioptre.cli; "
+        "print([name for name in ('numpy', 'pyarrow', 'rich', 'numba', 'torch') if name in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "[]"
