@@ -22,6 +22,7 @@ from typing import Final
 
 from dioptre.errors import InputError, MethodError
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method, Problem, best_index
+from dioptre.methods.calibration import find_calibration
 from dioptre.methods.contrast import ContrastFamily
 from dioptre.methods.disparity import AT, DisparityFamily
 from dioptre.methods.learned import NETWORK, LearnedFamily
@@ -139,6 +140,7 @@ def find_method(key: str) -> Method:
         return METHODS[key]
     plain, _, table = key.partition(AT)
     if table and plain in METHODS and METHODS[plain].family is DISPARITY:
+        find_calibration(table)  # raises if there is none
         return replace(METHODS[plain], key=key, in_paper=False)
     if key.endswith(NETWORK):
         return _of_file(key)

@@ -31,6 +31,7 @@ from dioptre.errors import MethodError
 from dioptre.methods.calibration import Calibration, Places, Trust, find_calibration
 from dioptre.methods.matching import (
     FEW_TILES,
+    HALF,
     TILE,
     Curves,
     View,
@@ -61,8 +62,9 @@ class Match:
         shifts: The disparity, in pixels.
         noise: Its variance by noise, in pixels squared, were each pixel independent of the others.
         disagreement: How far parts of the patch disagree on it, as a deviation in pixels.
-        curves: How alike the views are at each whole shift from -reach to reach, at most 1.
+        curves: How alike the views are at each shift that was searched, 0 in the middle; at most 1.
         pixels: How many were compared.
+        step: Pixels from shift to shift.
     """
 
     shifts: Float[np.ndarray, " look"]
@@ -70,6 +72,7 @@ class Match:
     disagreement: Float[np.ndarray, " look"]
     curves: Curves
     pixels: int
+    step: int = 1
 
 
 def match_zncc(left: View, right: View, calibration: Calibration) -> Match:
@@ -92,7 +95,7 @@ def match_ssd(left: View, right: View, calibration: Calibration) -> Match:
     shifts, weights = tiles.shifts.reshape(len(left), -1), tiles.weights.reshape(len(left), -1)
     middle = tiles.medians()
     astray = 1.4826 * weighted_median(np.abs(shifts - middle[:, None]), weights)
-    return Match(middle, np.zeros(len(left)), astray / 2, tiles.likeness, shifts.shape[1] * TILE**2)
+    return Match(middle, np.zeros(len(left)), astray / 2, tiles.likeness, shifts.shape[1] * TILE**2, HALF)
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ class Disparity:
             return "needs the left and the right view, but there is only green"
         reach = self.calibration.reach
         if min(tiles_of(*shape, reach)) < FEW_TILES:
-            least = FEW_TILES * TILE
+            least = FEW_TILES * TILE * HALF
             return (
                 f"needs at least {least + 2 * reach} x {least} pixels, since it searches {reach} to each "
                 f"side, not {shape[1]} x {shape[0]}"
@@ -235,7 +238,7 @@ def posterior_of(
     """
     shifts, chances = candidates_of(match, trust)
     centres = focus[:, None] + slope[:, None] * shifts + offset[:, None]
-    reach = match.curves.shape[1] // 2
+    reach = match.step * (match.curves.shape[1] // 2)
     own = np.minimum(np.sqrt(match.noise * trust.pixels + match.disagreement**2), reach) * np.abs(slope)
     scale = np.hypot(trust.spread + trust.growth * np.abs(match.shifts), own)
     ladder, count = _extended(grid), len(grid)
@@ -258,13 +261,13 @@ def candidates_of(
     What they lack to 1 is the chance that nothing was matched.
     """
     places, heights = local_peaks(match.curves)
-    reach = match.curves.shape[1] // 2
+    places *= match.step
     alike = np.clip(heights, 0.0, MOST_ALIKE)
     nats = np.where(heights > 0, -0.5 * match.pixels / trust.pixels * np.log1p(-(alike**2)), 0.0)
     is_rival = np.isfinite(heights) & (np.abs(places - match.shifts[:, None]) > SAME_PX)
     best = np.max(np.where(np.isfinite(heights), nats, -np.inf), axis=1, keepdims=True)  # of the answer
     logs = np.concatenate([best, np.where(is_rival, nats, -np.inf)], axis=1)
-    matched = logs + np.log((1 - NO_MATCH) / (2 * reach + 1))  # each pixel of shift is as likely beforehand
+    matched = logs + np.log((1 - NO_MATCH) / match.curves.shape[1])  # every shift is as likely beforehand
     highest = np.maximum(best, 0.0)
     weights = np.exp(matched - highest)
     nothing = NO_MATCH * np.exp(-highest)

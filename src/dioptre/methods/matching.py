@@ -8,12 +8,13 @@ lens positions and no dioptres.
 * `zncc` compares whole patches: zero-normalised cross-correlation over the overlap, whose mean and
   deviation are found anew for each shift. Nothing that a view's gain or offset does changes it.
 * `ssd` compares tiles of 8 x 8 pixels (Wadhwa 2018), each view divided by its local mean before, so that
-  shading does not count, and smooths the result over tiles that look alike.
+  shading does not count, and smooths the result over tiles that look alike. It works at half size: every
+  second row of a dual-pixel picture is interpolated, and where blur is wide, single pixels hold but noise.
 
 Smoothing is a joint bilateral filter of 49 tiles in a few lines of our own. The guided filters and the
 bilateral solver of opencv-contrib want that package in place of the OpenCV that reads our pictures (both are
 `cv2`, and one environment holds one of them), and are made for pictures of megapixels, where here are some
-200 tiles.
+40 tiles.
 """
 
 import os
@@ -29,12 +30,13 @@ from jaxtyping import Float, Float32
 
 from dioptre.methods.measure import kernels, workers
 
-TILE: Final = 8  # pixels
-LOCAL: Final = 16  # pixels on each side that a local mean is taken over
-INDEPENDENT: Final = 8  # pixels of a tile that count as independent: rows are upsampled, and blur is smooth
+HALF: Final = 2  # pixels and rows that become one for `ssd`
+TILE: Final = 8  # pixels, of half size
+LOCAL: Final = 12  # pixels of half size on each side that a local mean is taken over
+INDEPENDENT: Final = 8  # pixels of a tile that count as independent, for blur is smooth
 CONTRAST: Final = 0.2  # of the local mean: tiles whose brightness differs by this are hardly alike
 PASSES: Final = 2  # of smoothing
-FEW_TILES: Final = 4  # in each direction
+FEW_TILES: Final = 3  # in each direction
 _INLINE: Final = 4  # images that are not worth a thread
 
 View = Float32[np.ndarray, "image row col"]
@@ -48,8 +50,9 @@ class Tiles:
     Attributes:
         shifts: Smoothed, in pixels.
         weights: What each is worth: one over the variance of what it hears, pixels to the power of -2.
-        likeness: How alike the views are in all tiles together at each whole shift: 1 less half the sum of
-            squared differences over their mean energy, which is a correlation where both have as much of it.
+        likeness: How alike the views are in all tiles together at each whole shift of half size: 1 less half
+            the sum of squared differences over their mean energy, which is a correlation where both have as
+            much of it.
     """
 
     shifts: Float[np.ndarray, "image down across"]
@@ -66,6 +69,7 @@ def zncc(left: View, right: View, reach: int) -> Curves:
 
     Views without variance correlate by 0.
     """
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     curves = np.empty((len(left), 2 * reach + 1))
 
     def work(some: slice) -> None:
@@ -76,27 +80,33 @@ def zncc(left: View, right: View, reach: int) -> Curves:
 
 
 def ssd(left: View, right: View, reach: int) -> Tiles:
-    """Returns the shifts of 8 x 8 tiles, searched from -reach to reach and smoothed over tiles alike.
+    """Returns the shifts of 8 x 8 tiles of half size, searched from -reach to reach and smoothed.
 
     Tiles cover the columns that are at least `reach` from the sides, so that each is searched to the full.
     """
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     n, rows, cols = left.shape
     down, across = tiles_of(rows, cols, reach)
+    steps = _halved(reach)
     shifts, weights = np.empty((n, down, across)), np.empty((n, down, across))
-    likeness = np.empty((n, 2 * reach + 1))
+    likeness = np.empty((n, 2 * steps + 1))
 
     def work(some: slice) -> None:
         for at in range(some.start, some.stop):  # one patch at a time stays in the cache
             one = slice(at, at + 1)
-            likeness[at] = _match_tiles(left[one], right[one], reach, shifts[one], weights[one])
+            likeness[at] = _match_tiles(left[one], right[one], steps, shifts[one], weights[one])
 
     _share(work, n)
-    return Tiles(shifts, weights, likeness)
+    return Tiles(HALF * shifts, weights / HALF**2, likeness)
 
 
 def tiles_of(rows: int, cols: int, reach: int) -> tuple[int, int]:
     """Returns how many tiles a patch has down and across."""
-    return rows // TILE, max(0, cols - 2 * reach) // TILE
+    return rows // HALF // TILE, max(0, cols // HALF - 2 * _halved(reach)) // TILE
+
+
+def _halved(reach: int) -> int:
+    return -(-reach // HALF)
 
 
 def _match_tiles(
@@ -104,9 +114,11 @@ def _match_tiles(
 ) -> Float[np.ndarray, " shift"]:
     """Fills in the smoothed shifts and the weights of the tiles of a patch, and returns its likeness."""
     fast = kernels()
-    flat = [np.empty_like(left), np.empty_like(right)]
+    size = len(left), left.shape[1] // HALF, left.shape[2] // HALF
+    small, *flat = (np.empty(size, np.float32) for _ in range(3))
     for view, out in zip((left, right), flat, strict=True):
-        fast.divide_by_local_mean(view, LOCAL, out)
+        fast.halve(view, small)
+        fast.divide_by_local_mean(small, LOCAL, out)
     _, down, across = shifts.shape
     curves = np.empty((*shifts.shape, 2 * reach + 1), np.float32)
     fast.ssd_curves(*flat, reach, TILE, curves)

@@ -244,24 +244,28 @@ def in_crop(where: Places, frame: tuple[int, int], size: int) -> Bool[np.ndarray
 
 
 def _joined(parts: list[Looks]) -> Looks:
-    def join(name: str) -> Float[np.ndarray, "look ..."]:
-        return np.concatenate([getattr(part.match, name) for part in parts])
-
-    match = Match(join("shifts"), join("noise"), join("disagreement"), join("curves"), parts[0].match.pixels)
     where, focus, depth = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("where", "focus", "depth")
     )
-    return Looks(where, focus, depth, match)
+    shifts, noise, disagreement, curves = (
+        np.concatenate([getattr(part.match, name) for part in parts])
+        for name in ("shifts", "noise", "disagreement", "curves")
+    )
+    first = parts[0].match
+    return Looks(where, focus, depth, Match(shifts, noise, disagreement, curves, first.pixels, first.step))
 
 
 def _select(looks: Looks, which: Bool[np.ndarray, " look"]) -> Looks:
     if not which.any():
         raise InputError("there is no patch inside the central 1.5x crop of the frame, which the line is for")
-    match = looks.match
-    chosen = Match(
-        match.shifts[which], match.noise[which], match.disagreement[which], match.curves[which], match.pixels
+    match = replace(
+        looks.match,
+        shifts=looks.match.shifts[which],
+        noise=looks.match.noise[which],
+        disagreement=looks.match.disagreement[which],
+        curves=looks.match.curves[which],
     )
-    return Looks(looks.where[which], looks.focus[which], looks.depth[which], chosen)
+    return Looks(looks.where[which], looks.focus[which], looks.depth[which], match)
 
 
 # Fits

@@ -76,6 +76,19 @@ def zncc_curves(left, right, reach, out):
 
 
 @kernel
+def halve(view, out):
+    """Fills out with the means of 2 x 2 pixels."""
+    n, rows, cols = out.shape
+    for i in range(n):
+        for y in range(rows):
+            upper, lower = view[i, 2 * y], view[i, 2 * y + 1]
+            for x in range(cols):
+                out[i, y, x] = F(0.25) * (
+                    (upper[2 * x] + lower[2 * x + 1]) + (lower[2 * x] + upper[2 * x + 1])
+                )
+
+
+@kernel
 def divide_by_local_mean(view, radius, out):
     """Fills out with each view over its own mean in a window around each pixel, less 1; 0 where it is black.
 
