@@ -33,12 +33,7 @@ format: $(ALL) ## rewrite the source in the project's format
 	$(BIN)/ruff check --fix .
 
 bench: $(ALL) ## the speed tables, as ratios in one run
-	$(BIN)/python -m benchmarks.measures
-	$(BIN)/python -m benchmarks.frame
-	$(BIN)/python -m benchmarks.store
-	$(BIN)/python -m benchmarks.captures
-	$(BIN)/python -m benchmarks.simulator
-	$(BIN)/python -m benchmarks.learned
+	$(BIN)/dioptre bench
 
 clean: ## forget the environments and what was made
 	rm -rf $(VENV) $(BARE) demo

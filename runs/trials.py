@@ -2,7 +2,7 @@
 
 python runs/trials.py DATA OUT [idea ...]
 
-Each idea is a run in OUT, all with the same batches; it prints the loss above its floor and the mean error
+Each idea is a run in OUT, all with the same batches; it prints the loss above its least and the mean error
 on validation patches, against where the lens was sharp. What "other seed" differs by means nothing.
 """
 
@@ -19,29 +19,16 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx
 
 from dioptre.cli.train import calm_the_allocator
-from dioptre.methods.base import Problem
+from dioptre.pipeline.recipes import MOVE
 from dioptre.train import encode
 from dioptre.train.fit import train
-from dioptre.train.network import NETWORKS, MoveNet
-from dioptre.train.recipe import Practice, Recipe
+from dioptre.train.networks import NETWORKS
+from dioptre.train.networks.move import MoveNet
+from dioptre.train.recipe import RunSettings
 
 STEPS = 1600
-RECIPE = Recipe(
-    problem=Problem.SINGLE_DUAL_PIXEL,
-    network="move",
-    width=0.5,
-    steps=STEPS,
-    batch=64,
-    learning_rate=3e-3,
-    beta1=0.9,
-    schedule="cosine",
-    average=0.99,
-    target="optics",
-    coefficient=0.3,
-    flips="rows",
-    quarters=0.9,
-)
-PRACTICE = Practice(validate_every=STEPS, validate_patches=1024)
+RECIPE = replace(MOVE, steps=STEPS, learning_rate=3e-3, ema=0.99, flips="rows", crops=0.9)
+SETTINGS = RunSettings(validate_every=STEPS, validate_patches=1024)
 LARGEST_GAIN = 2.0
 LARGEST_NOISE = 0.02  # of white; normal light is some tenths of it
 NOISE_WEIGHT = 0.1  # of what is told of the noise, beside the answer
@@ -57,19 +44,19 @@ class Perturbed(MoveNet):
         self.noise = nn.Linear(self.encoder.features, 1)
 
     def forward(self, pixels: Tensor, indices: Tensor, where: Tensor) -> Tensor:
-        """Returns a score for each position."""
+        """Returns a logit for each position, and beyond the ends."""
         if not self.training:
             return super().forward(pixels, indices, where)
         drawn = torch.rand(2, len(pixels), 1, 1, 1, 1)
         added = LARGEST_NOISE * drawn[1].square()
         pixels = LARGEST_GAIN ** (2 * drawn[0] - 1) * pixels + added * torch.randn_like(pixels)
-        seen = self.places(pixels[:, 0], indices[:, 0], where)
-        scores = self.believe(seen, indices[:, 0])
+        seen = self.part_features(pixels[:, 0], indices[:, 0], where)
+        logits = encode.moves_to_positions(self.move_logs(seen), indices[:, 0], self.positions)
         if not self.tell_noise:
-            return scores
+            return logits
         told = self.noise(seen.mean(dim=1))[:, 0]
         second = (told - added.flatten() / LARGEST_NOISE).square().mean()
-        return _Beside.apply(scores, second)  # type: ignore[no-untyped-call]
+        return _Beside.apply(logits, second)  # type: ignore[no-untyped-call]
 
 
 class TellingNoise(Perturbed):
@@ -79,11 +66,11 @@ class TellingNoise(Perturbed):
 
 
 class _Beside(torch.autograd.Function):
-    """Hands on scores, and lets a second loss be learned with the first."""
+    """Hands on logits, and lets a second loss be learned with the first."""
 
     @staticmethod
-    def forward(_context: FunctionCtx, scores: Tensor, _second: Tensor) -> Tensor:
-        return scores.clone()
+    def forward(_context: FunctionCtx, logits: Tensor, _second: Tensor) -> Tensor:
+        return logits.clone()
 
     @staticmethod
     def backward(_context: FunctionCtx, gradient: Tensor) -> tuple[Tensor, Tensor]:
@@ -111,7 +98,7 @@ def views_as_they_are() -> AbstractContextManager[Any]:
 
 def learning_as(network: type[nn.Module]) -> AbstractContextManager[Any]:
     """Trains another network in place of MoveNet."""
-    return patch.dict(NETWORKS, {"move": network})
+    return patch.dict(NETWORKS, {"move": replace(NETWORKS["move"], build=network)})
 
 
 @dataclass(frozen=True)
@@ -125,7 +112,7 @@ class Idea:
 IDEAS = {
     "as it is": Idea(),
     "other seed": Idea({"seed": 1}),
-    "no average": Idea({"average": 0.0}),
+    "no moving average": Idea({"ema": 0.0}),
     "no flips": Idea({"flips": "none"}),
     "mirrored too": Idea({"flips": "both"}),
     "no position": Idea(meanwhile=lambda: without_planes(0)),
@@ -147,7 +134,7 @@ def main() -> None:
         idea = IDEAS[name]
         with idea.meanwhile():
             run = Path(out) / name.replace(" ", "-")
-            last = train([Path(data)], run, replace(RECIPE, **idea.changes), PRACTICE)
+            last = train([Path(data)], run, replace(RECIPE, **idea.changes), SETTINGS)
         print(f"{name:20} {last.loss:7.3f} {last.mae:7.3f}", flush=True)
 
 

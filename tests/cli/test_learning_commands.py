@@ -5,14 +5,16 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from tests.train.conftest import write_store
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT
-from dioptre.cli.train import Train
 from dioptre.dataset.store import PatchStore
 from dioptre.methods.learned import Learned
-from dioptre.train.recipe import Practice, Recipe
+from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
+
+pytest.importorskip("torch")
+pytest.importorskip("onnx")
+from tests.train.conftest import write_store
 
 TINY = ["--network", "move", "--width", "0.25", "--steps", "4", "--batch", "8"]
 QUICK = ["--validate-every", "2", "--validate-patches", "16"]
@@ -23,13 +25,45 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> PatchStore:
     return write_store(tmp_path_factory.mktemp("cli") / "store", 24, seed=2)
 
 
-def test_the_flags_begin_as_the_recipe_does() -> None:
-    flags = {one.name: one.default for one in fields(Train)}
-    for one in (*fields(Recipe), *fields(Practice)):
-        assert flags[one.name] == one.default, one.name
+def test_the_flags_are_the_recipes_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["train", "--help"])
+    assert stopped.value.code == 0
+    said = capsys.readouterr().out
+    for one in (*fields(Recipe), *fields(BuildsOn), *fields(RunSettings)):
+        assert f"--{one.name.replace('_', '-')}" in said
+    assert "exponential moving average" in said  # help texts are the fields' own
+
+
+def test_an_impossible_recipe_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(["train", "data", "out", "--network", "move", "--problem", "I*"])
+    except SystemExit as stopped:
+        code = stopped.code if isinstance(stopped.code, int) else 1
+    assert code == BAD_INPUT
+    assert "one look" in capsys.readouterr().err
+
+
+def test_a_shipped_network_is_trained_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    asked: list[tuple[str, Path, RunSettings]] = []
+
+    def train_shipped(name: str, out: Path, settings: RunSettings, *_: object) -> object:
+        from dioptre.train.export import Exported  # noqa: PLC0415
+
+        asked.append((name, out, settings))
+        return Exported(out / "weights" / f"{name}.onnx", 1_500_000, 0.0)
+
+    monkeypatch.setattr("dioptre.pipeline.training.train_shipped", train_shipped)
+    assert main(["train", "--recipe", "dioptre-any-dp", str(tmp_path), "--device", "cuda"]) == 0
+    assert asked == [("dioptre-any-dp", tmp_path, RunSettings(device="cuda"))]
+    assert "dioptre-any-dp.onnx: 1.50 MB" in capsys.readouterr().out
 
 
 def test_train_and_export(store: PatchStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
     assert main(["train", str(store.path), str(tmp_path / "run"), *TINY, *QUICK]) == 0
     said = capsys.readouterr().out
     assert "step 2: validation loss" in said
@@ -64,6 +98,8 @@ def test_predict_and_report(store: PatchStore, tmp_path: Path, capsys: pytest.Ca
 def test_bad_input_is_a_sentence(
     store: PatchStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("torch")
+
     def refused(*arguments: str) -> str:
         assert main(list(arguments)) == BAD_INPUT
         said = capsys.readouterr().err
@@ -72,7 +108,10 @@ def test_bad_input_is_a_sentence(
 
     path, out = str(store.path), str(tmp_path / "out")
     assert "no folder" in refused("train", str(tmp_path / "nowhere"), out)
-    assert "one look" in refused("train", path, out, "--network", "move", "--problem", "I*")
+    assert "DATA OUT, not 1 folders" in refused("train", path)
+    assert "only the folder to write" in refused("train", "--recipe", "dioptre-any-dp", path, out)
+    assert "only --device and --precision" in refused("train", "--recipe", "x", out, "--steps", "5")
+    assert "there is no recipe 'x'" in refused("train", "--recipe", "x", out)
     assert "holds patches, not a training" in refused("export", path, str(tmp_path / "x.onnx"))
     assert "did you mean census-transform" in refused("predict", path, out, "--methods", "census-transfrom")
     assert "split test" in refused("predict", path, out)

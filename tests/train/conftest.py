@@ -1,19 +1,34 @@
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import torch
 from scipy.ndimage import gaussian_filter
 
 from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.optics import FocusGrid
 
+if TYPE_CHECKING:
+    import torch
+
 POSITIONS, SIZE = 7, 32
+collect_ignore_glob = ["*.py"] if find_spec("torch") is None else []  # a base install has no torch
 
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
+    import torch  # noqa: PLC0415
+
     torch.set_num_threads(1)  # pytest runs on all cores already
+
+
+def looks(batch: int, slices: int, views: int, positions: int, size: int = 32) -> "tuple[torch.Tensor, ...]":
+    import torch  # noqa: PLC0415
+
+    torch.manual_seed(0)
+    indices = torch.stack([torch.randperm(positions)[:slices] for _ in range(batch)])
+    return torch.rand(batch, slices, views, size, size), indices, torch.rand(batch, 2) * 2 - 1
 
 
 def blurred_stack(truth: int, rng: np.random.Generator) -> np.ndarray:
@@ -55,3 +70,8 @@ def write_store(folder: Path, patches: int, seed: int) -> PatchStore:
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory) -> PatchStore:
     return write_store(tmp_path_factory.mktemp("train") / "store", 480, seed=0)
+
+
+@pytest.fixture(scope="session")
+def few(tmp_path_factory: pytest.TempPathFactory) -> PatchStore:
+    return write_store(tmp_path_factory.mktemp("few") / "store", 48, seed=0)

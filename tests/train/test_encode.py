@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch.nn import functional
@@ -57,17 +59,27 @@ def test_constant_planes_tell_where() -> None:
     assert planes[1, :, 0, 1].tolist() == pytest.approx([1.0, 0.0, 0.2, 1.0, 1.0])
 
 
-def test_moves_and_positions_are_inverse() -> None:
-    scores, at = torch.rand(4, 7), torch.tensor([0, 3, 6, 2])
-    relative = encode.scores_to_relative(scores, at, 7)
-    torch.testing.assert_close(encode.relative_to_scores(relative, at, 7), scores)
-    assert torch.isinf(relative[0, :6]).all()
+@pytest.mark.parametrize("k", range(7))
+def test_moves_become_positions_as_a_slow_loop_says(k: int) -> None:
+    moves = torch.log_softmax(torch.randn(1, 13), dim=1)
+    expected = [0.0] * 9
+    for move, log in enumerate(moves[0].tolist(), -6):
+        expected[min(max(k + move, -1), 7) + 1] += math.exp(log)
+    found = encode.moves_to_positions(moves, torch.tensor([k]), 7)[0].exp()
+    torch.testing.assert_close(found, torch.tensor(expected))
+
+
+def test_where_no_move_leads_there_is_a_floor_and_no_infinity() -> None:
+    moves = torch.log_softmax(torch.zeros(2, 13), dim=1)
+    found = encode.moves_to_positions(moves, torch.tensor([0, 6]), 7)
+    assert found[0, 0] == pytest.approx(math.log(6 / 13))
+    assert found[0, -1] == found[1, 0] == encode.FLOOR
 
 
 def test_no_move_means_here() -> None:
-    relative = torch.zeros(1, 13)
-    relative[0, 6] = 1.0
-    assert encode.relative_to_scores(relative, torch.tensor([4]), 7).argmax().item() == 4
+    moves = torch.zeros(1, 13)
+    moves[0, 6] = 1.0
+    assert encode.moves_to_positions(moves, torch.tensor([4]), 7)[0, 1:-1].argmax().item() == 4
     nearer = torch.zeros(1, 13)
     nearer[0, 8] = 1.0
-    assert encode.relative_to_scores(nearer, torch.tensor([4]), 7).argmax().item() == 6
+    assert encode.moves_to_positions(nearer, torch.tensor([4]), 7)[0, 1:-1].argmax().item() == 6

@@ -1,4 +1,5 @@
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,16 +9,17 @@ import pytest
 import torch
 
 from dioptre.dataset.store import PatchStore
+from dioptre.errors import NetworkError
 from dioptre.methods.base import ANY, WHOLE, Problem
 from dioptre.methods.learned import METADATA, Learned
 from dioptre.stack import FocalStack
 from dioptre.train import export as exporting
-from dioptre.train.export import export, export_int8, torch_belief
-from dioptre.train.fit import load_network, train
-from dioptre.train.network import answers
-from dioptre.train.recipe import Practice, Recipe
+from dioptre.train.export import export, export_int8, torch_posterior
+from dioptre.train.fit import train
+from dioptre.train.folder import BEST, open_run
+from dioptre.train.recipe import Recipe, RunSettings
 
-QUICK = Practice(validate_every=30, validate_patches=16)
+QUICK = RunSettings(validate_every=30, validate_patches=16)
 RECIPES = {
     "one-hot": Recipe(network="one-hot", width=0.25, steps=30, batch=8),
     "move": Recipe(network="move", width=0.25, steps=30, batch=8, problem=Problem.SINGLE_GREEN),
@@ -44,9 +46,13 @@ def looks_of(store: PatchStore, name: str) -> FocalStack:
 def test_the_file_answers_as_torch_does(run: Path, store: PatchStore, tmp_path: Path, half: bool) -> None:
     found = export(run, tmp_path / "model.onnx", half)
     stack = looks_of(store, run.name)
-    found_belief = Learned(tmp_path / "model.onnx").belief(stack)
-    expected = torch_belief(load_network(run), stack)
-    np.testing.assert_allclose(np.exp(found_belief), np.exp(expected), atol=0.02 if half else 1e-5)
+    learned = Learned(tmp_path / "model.onnx")
+    found_posterior = learned.posterior(stack)
+    expected = torch_posterior(open_run(run).network(), stack, learned.card)
+    tolerance = 0.02 if half else 1e-5
+    np.testing.assert_allclose(np.exp(found_posterior.logs), np.exp(expected.logs), atol=tolerance)
+    relative = RECIPES[run.name].network != "one-hot"
+    assert (found_posterior.beyond_far.max() > 0) == relative
     assert found.bytes == (tmp_path / "model.onnx").stat().st_size
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
 
@@ -65,17 +71,16 @@ def test_the_file_explains_itself(run: Path, store: PatchStore, tmp_path: Path) 
     assert card["problem"] == str(recipe.problem)
     assert card["views"] == recipe.views
     assert card["looks"] == {"looks": ANY, "stack": WHOLE}.get(run.name, 1)
-    assert card["data"] == [store.manifest["sha256"]]
+    assert card["lineage"]["data"] == [store.manifest["sha256"]]
     assert "linear" in card["pixels"]
-    assert card["decide"] == ("mode" if recipe.network == "one-hot" else "median")
+    assert card["decision"] == ("mode" if recipe.network == "one-hot" else "median")
 
 
 def test_the_file_decides_as_training_does(run: Path, store: PatchStore, tmp_path: Path) -> None:
     export(run, tmp_path / "model.onnx")
-    network, stack = load_network(run), looks_of(store, run.name)
-    belief = torch.from_numpy(torch_belief(network, stack))
-    found = Learned(tmp_path / "model.onnx").scores(stack)
-    assert found.argmax(axis=1).tolist() == answers(network, belief).tolist()
+    learned, stack = Learned(tmp_path / "model.onnx"), looks_of(store, run.name)
+    expected = torch_posterior(open_run(run).network(), stack, learned.card).scores()
+    assert learned.scores(stack).argmax(axis=1).tolist() == expected.argmax(axis=1).tolist()
 
 
 def test_a_file_that_answers_otherwise_gets_no_name(
@@ -94,3 +99,32 @@ def test_integers_are_near_enough(run: Path, store: PatchStore, tmp_path: Path) 
     assert abs(found.mae - found.torch_mae) < 1.0
     assert found.bytes < 0.8 * export(run, tmp_path / "full.onnx").bytes
     assert replace(found).path.exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_network_that_is_not_finite_gets_no_file(
+    run: Path, store: PatchStore, tmp_path: Path, value: float
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(run, broken)
+    weights = torch.load(broken / BEST, weights_only=True)
+    name = next(name for name in weights if name.endswith(("head.weight", "head.1.weight")))
+    weights[name][0, 0] = value
+    torch.save(weights, broken / BEST)
+    with pytest.raises(NetworkError, match=rf"weights {name} are not finite"):
+        export(broken, tmp_path / "model.onnx")
+    with pytest.raises(NetworkError, match="not finite"):
+        export_int8(broken, tmp_path / "model.onnx", store, patches=8)
+    assert not (tmp_path / "model.onnx").exists()
+
+
+def test_a_network_whose_answer_is_not_finite_gets_no_file(run: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(run, broken)
+    weights = torch.load(broken / BEST, weights_only=True)
+    name = next(name for name in weights if name.endswith(("head.bias", "head.1.bias")))
+    weights[name][:] = 3e38  # finite, but not with anything added
+    weights[name.replace("bias", "weight")][:] = 3e38
+    torch.save(weights, broken / BEST)
+    with pytest.raises(NetworkError, match="answer to random looks is not finite"):
+        export(broken, tmp_path / "model.onnx")

@@ -7,12 +7,12 @@ from tests.train.conftest import POSITIONS, write_store
 
 from dioptre.dataset.store import PatchStore
 from dioptre.train import feed
-from dioptre.train.feed import Feed, Source
+from dioptre.train.feed import Feed, JoinedStores
 
 
 @pytest.fixture
 def supply(store: PatchStore) -> Feed:
-    source = Source((store,))
+    source = JoinedStores((store,))
     truth = store.column("truth").astype(np.float64)
     return Feed(source, np.arange(20), truth, 2, feed.random_start(POSITIONS), 6, seed=3, flips="both")
 
@@ -57,7 +57,7 @@ def test_a_mirror_exchanges_the_views() -> None:
     pixels = rng.random((3, 2, 2, 4, 4)).astype(np.float32)
     where = np.array([[0.5, 0.25]] * 3, np.float32)
     turned, places = pixels.copy(), where.copy()
-    feed.turn(
+    feed.flip(
         turned, places, np.array([False, True, False]), np.array([False, False, True]), np.zeros(3, bool)
     )
     np.testing.assert_array_equal(turned[0], pixels[0])
@@ -70,28 +70,28 @@ def test_green_may_lie_on_its_side() -> None:
     pixels = np.random.default_rng(0).random((2, 3, 1, 4, 4)).astype(np.float32)
     where, no = np.array([[0.5, 0.25]] * 2, np.float32), np.zeros(2, bool)
     laid = pixels.copy()
-    feed.turn(laid, where, no, no, np.array([False, True]))
+    feed.flip(laid, where, no, no, np.array([False, True]))
     np.testing.assert_array_equal(laid[0], pixels[0])
     np.testing.assert_array_equal(laid[1], pixels[1].transpose(0, 1, 3, 2))
     assert where.tolist() == [[0.5, 0.25], [0.25, 0.5]]
 
 
-def test_the_first_batches_see_a_part_of_each_patch(supply: Feed) -> None:
+def test_the_first_batches_see_a_crop_of_each_patch(supply: Feed) -> None:
     whole = replace(supply, flips="none")
-    early, late = (replace(whole, quarters=2).batch(number) for number in (1, 2))
+    early, late = (replace(whole, crops=2).batch(number) for number in (1, 2))
     size = whole.batch(1).pixels.shape[-1]
     assert early.pixels.shape == (*whole.batch(1).pixels.shape[:3], size // 2, size // 2)
     assert same(late, whole.batch(2))
 
 
-def test_a_quarter_is_cut_out_anywhere(supply: Feed) -> None:
+def test_a_crop_is_cut_out_anywhere(supply: Feed) -> None:
     source = supply.source
-    assert isinstance(source, Source)
+    assert isinstance(source, JoinedStores)
     half = source.stores[0].format.size // 2
-    corners = source.quarters(np.array([[0.0, 0.0], [0.999, 0.999]]))
-    assert corners.tolist() == [[0, 0], [half, half]]
+    crop_at = np.array([[0.0, 0.0], [0.999, 0.999]])
+    assert source.crop_corners(crop_at).tolist() == [[0, 0], [half, half]]
     rows, indices = np.array([3, 5]), np.array([[1, 4], [0, 6]])
-    whole, parts = (source.read(rows, indices, 2, at)[0] for at in (None, corners))
+    whole, parts = (source.read(rows, indices, 2, at)[0] for at in (None, crop_at))
     np.testing.assert_array_equal(parts[0], whole[0, ..., :half, :half])
     np.testing.assert_array_equal(parts[1], whole[1, ..., half:, half:])
 
@@ -103,7 +103,7 @@ def test_looks_are_where_they_should_be() -> None:
     assert set(starts.ravel().tolist()) == set(range(7))
     trails = rng.integers(0, 7, (50, 7, 2))
     trails[:, :, 0] = np.arange(7)
-    led = feed.trail(trails)(rng, rows)
+    led = feed.from_trails(trails)(rng, rows)
     assert (led[:, 1] == trails[rows, led[:, 0], 1]).all()
 
 
@@ -121,7 +121,7 @@ def test_several_stores_are_counted_through(
     store: PatchStore, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = write_store(tmp_path_factory.mktemp("other") / "store", 4, seed=9)
-    source = Source((store, other))
+    source = JoinedStores((store, other))
     rows = np.array([481, 3, 480])
     pixels, where = source.read(rows, np.array([[1], [2], [3]]), 2)
     np.testing.assert_array_equal(pixels[0], other.stack([1], [1]).pixels[0])
@@ -132,7 +132,7 @@ def test_several_stores_are_counted_through(
 
 def test_searches_are_practised_once_there_are_some() -> None:
     random = feed.some_slices(7, ((5, 1.0),), most=1000)
-    searches, rows = feed.Searches(random), np.arange(20)
+    searches, rows = feed.RandomOrTrails(random), np.arange(20)
     seen = {searches(np.random.default_rng(at), rows).shape[1] for at in range(40)}
     assert seen == {5}
     searches.trails = np.full((20, 7, 3), 6)

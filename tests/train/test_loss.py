@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from dioptre.train.loss import divergence, soft_labels
+from dioptre.train.loss import divergence, soft_labels, with_beyond
 
 # Figures of the spec, computed by hand: exp(-d^2) and exp(-d), normalised over 49 positions.
 
@@ -31,7 +31,7 @@ def test_a_coefficient_sharpens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("distance", "target", "floor"),
+    ("distance", "target", "least"),
     [
         ("squared", 24.0, 1.0714),
         ("squared", 0.0, 0.6457),
@@ -39,13 +39,15 @@ def test_a_coefficient_sharpens() -> None:
         ("absolute", 0.0, 1.0407),
     ],
 )
-def test_the_loss_reaches_nought_at_its_floor(distance: str, target: float, floor: float) -> None:
+def test_the_loss_reaches_nought_at_the_entropy_of_its_label(
+    distance: str, target: float, least: float
+) -> None:
     labels = soft_labels(torch.tensor([target]), 49, distance)
     entropy = -torch.xlogy(labels, labels).sum()
-    assert entropy.item() == pytest.approx(floor, abs=2e-4)
+    assert entropy.item() == pytest.approx(least, abs=2e-4)
     assert divergence(labels.clamp_min(1e-30).log(), labels).item() == pytest.approx(0, abs=1e-6)
     chance = divergence(torch.zeros(1, 49), labels).item()
-    assert chance == pytest.approx(math.log(49) - floor, abs=2e-4)
+    assert chance == pytest.approx(math.log(49) - least, abs=2e-4)
 
 
 def test_a_nearer_answer_costs_less() -> None:
@@ -54,3 +56,13 @@ def test_a_nearer_answer_costs_less() -> None:
     answers[0, 22] = answers[1, 30] = 5.0
     near, far = divergence(answers, labels)
     assert near < far
+
+
+def test_what_lies_beyond_has_a_label_of_its_own() -> None:
+    target = torch.tensor([3.0, -0.5, 6.5, -0.6, 6.6, -9.0])
+    labels = soft_labels(target, 7)
+    wide = with_beyond(labels, target)
+    torch.testing.assert_close(wide[:3, 1:-1], labels[:3])
+    assert wide[:3, [0, -1]].abs().max() == 0
+    assert wide[3:].tolist() == [[1.0] + [0.0] * 8, [0.0] * 8 + [1.0], [1.0] + [0.0] * 8]
+    assert torch.isfinite(divergence(torch.randn(6, 9), wide)).all()

@@ -28,8 +28,10 @@ from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.train import encode, feed, loss
 from dioptre.train.export import quantise, to_onnx
-from dioptre.train.feed import Feed, Source
-from dioptre.train.network import NETWORKS, PART, OneHotNet
+from dioptre.train.feed import Feed, JoinedStores
+from dioptre.train.networks import NETWORKS
+from dioptre.train.networks.mobilenet import CHUNK
+from dioptre.train.networks.one_hot import OneHotNet
 
 N, SIZE = 49, 128
 SINGLE = tuple(key for key, row in METHODS.items() if row.looks == 1)
@@ -61,7 +63,7 @@ def latency(folder: Path, store: PatchStore) -> None:
         learned = METHODS[key].build()
         assert isinstance(learned, Learned)
         of = learned.card
-        network = NETWORKS[of.network](N, of.views, float(of.recipe["width"]))
+        network = NETWORKS[of.network].build(N, of.views, float(of.recipe["width"]))
         stack = one_look(of.views)
         theirs, ours = best_of_each((in_torch(network, stack), partial(learned.scores, stack)), 40)
         write_line(f"{key:28}{theirs:8.2f}ms{ours:8.2f}ms{theirs / ours:7.1f}x")
@@ -82,7 +84,7 @@ def sparse_stem(batch: int = 128, width: float = 0.5) -> None:
     def dense() -> Tensor:
         full = encode.one_hot(encode.normalise_looks(pixels), indices, N)
         x = network.after_stem(functional.conv2d(full, network.stem.weight, stride=2, padding=1))
-        parts = [x] if network.training else x.split(PART)
+        parts = [x] if network.training else x.split(CHUNK)
         return network.head(torch.cat([network.last(network.blocks(one)).mean(dim=(2, 3)) for one in parts]))
 
     def sparse() -> Tensor:
@@ -110,7 +112,7 @@ def feeding(store: PatchStore, batch: int = 64, steps: int = 12) -> None:
     truth = store.column("truth").astype(np.float64)
     rows = np.arange(len(store))
     for name, looks in (("one look", feed.random_start(N)), ("whole stacks", feed.whole_stack(N))):
-        supply = Feed(Source((store,)), rows, truth, 2, looks, batch)
+        supply = Feed(JoinedStores((store,)), rows, truth, 2, looks, batch)
         network = OneHotNet(N, 2, 0.5).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
         def step(one: feed.Batch) -> None:

@@ -3,135 +3,59 @@
 import os
 import platform
 import sys
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from dioptre.cli.console import progress
-from dioptre.errors import MissingExtraError
+from dioptre.errors import InputError, MissingExtraError
+from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
 
 if TYPE_CHECKING:
-    from dioptre.train.fit import Moment
+    from dioptre.train.fit import Progress
 
 # glibc gives large blocks back to the system at once and asks for them again at the next step, which takes a
 # third of the time on a CPU. It must be told before Python starts.
 ALLOCATOR = "GLIBC_TUNABLES"
-CALM = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
+KEEP_BLOCKS = (
+    "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"
+)
 
 
 @dataclass(frozen=True)
 class Train:
-    """Train a network on the patches of a store.
+    """Train a network on the patches of a store, or a shipped one from nothing.
 
     The defaults are the paper's recipe, which needs a GPU or days. A run that was stopped goes on from its
     last checkpoint. TensorBoard reads OUT. Start it with torchrun for several processes.
     """
 
-    data: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA")]
-    """Folder of a patch store with the splits train and validation."""
+    folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[DATA] OUT")]
+    """A patch store with the splits train and validation; the folder to write. With --recipe only that."""
 
-    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
-    """Folder of the run."""
+    recipe: Annotated[str, tyro.conf.arg(metavar="NAME")] = ""
+    """Train a shipped network from nothing: makes OUT/stores, OUT/runs and OUT/weights/NAME.onnx."""
 
     also: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="DATA")] = ()
     """Further stores of the same ladder and patch size; may be given several times."""
 
-    problem: Literal["I*", "D*", "I1", "D1"] = "D1"
-    """Whole stacks (*) or one look (1), green (I) or left and right views (D)."""
+    training: Annotated[Recipe, tyro.conf.OmitArgPrefixes, tyro.conf.EnumChoicesFromValues] = field(
+        default_factory=Recipe
+    )
 
-    network: Literal["one-hot", "move", "looks"] = "one-hot"
-    """The paper's; one look as planes, told as a move; any number of looks."""
+    builds_on: Annotated[
+        BuildsOn, tyro.conf.OmitArgPrefixes, tyro.conf.UseAppendAction, tyro.conf.DisallowNone
+    ] = field(default_factory=BuildsOn)
 
-    width: float = 4.0
-    """Multiplier of the channels."""
-
-    steps: int = 20_000
-    """How many batches."""
-
-    batch: int = 128
-    """Patches in a batch (for any number of looks: looks)."""
-
-    learning_rate: float = 1e-3
-    """Of Adam, at its highest."""
-
-    beta1: float = 0.5
-    """Of Adam."""
-
-    beta2: float = 0.999
-    """Of Adam."""
-
-    schedule: Literal["constant", "cosine"] = "constant"
-    """Of the learning rate: cosine is a short rise and a long fall."""
-
-    decay: float = 0.0
-    """Weight decay."""
-
-    average: float = 0.0
-    """Decay of a running average of the weights, which is then the result; 0 for none."""
-
-    distance: Literal["squared", "absolute"] = "squared"
-    """Of the soft labels."""
-
-    coefficient: float = 1.0
-    """Of the soft labels: larger is sharper."""
-
-    target: Literal["label", "optics"] = "label"
-    """What is learned: the label, or where a simulated lens really was sharp."""
-
-    flips: Literal["none", "rows", "both", "all"] = "none"
-    """Turn patches upside down; also mirror them (views change places); also lay green on its side."""
-
-    quarters: float = 0.0
-    """Part of the steps, the first ones, that see only a quarter of each patch, in a third of the time."""
-
-    moves: float = 0.0
-    """Weight of a second answer that a one-hot network learns, and then forgets: how far to move."""
-
-    shared_stem: bool = False
-    """Let all positions begin with the same stem; of whole stacks, begin as a measure of contrast."""
-
-    taught: float = 0.0
-    """Part of what is learned that a teacher believes, 0 to 1; the rest is the label."""
-
-    frozen: bool = False
-    """Keep what a look says alone in the network that is started from; the rest then learns quickly."""
-
-    expects: Literal["even", "far"] = "even"
-    """Where the finished network expects things before it looks: anywhere, or the more rarely the nearer."""
-
-    seed: int = 0
-    """Of everything random."""
-
-    start_from: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """A finished run to begin with: weights that fit are taken, also between green and two views."""
-
-    after: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
-    """For a later step: the finished run of each step before it, the first one first."""
-
-    teacher: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """A finished run of the same problem, whose beliefs are learned too: --taught says how much."""
-
-    device: Annotated[str, tyro.conf.arg(metavar="DEVICE")] = "cpu"
-    """cpu, cuda or mps."""
-
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """bfloat16 for mixed precision, which pays on a GPU and at large widths."""
-
-    validate_every: int = 500
-    """Steps between validations, each followed by a checkpoint."""
-
-    validate_patches: int = 1024
-    """How many patches a validation looks at."""
-
-    patience: int = 0
-    """End after so many validations without a lower loss; 0 for never."""
+    running: Annotated[RunSettings, tyro.conf.OmitArgPrefixes] = field(default_factory=RunSettings)
 
 
 def need_torch() -> None:
-    """Raises ImportError with the way to get torch, if it is not there."""
+    """Raises MissingExtraError with the way to get torch, if it is not there."""
     if find_spec("torch") is None:
         raise MissingExtraError("training needs torch: pip install 'dioptre[train]'")
 
@@ -139,36 +63,63 @@ def need_torch() -> None:
 def run_train(config: Train) -> int:
     """Trains a network."""
     need_torch()
-    from dioptre.methods.base import Problem  # noqa: PLC0415
+    if config.recipe:
+        return _run_recipe(config)
+    if len(config.folders) != 2:
+        raise InputError(
+            f"a training has a store and a folder to write, DATA OUT, not {len(config.folders)} folders"
+        )
     from dioptre.train.fit import train  # noqa: PLC0415
-    from dioptre.train.recipe import Earlier, Practice, Recipe  # noqa: PLC0415
 
-    given = vars(config)
-    recipe = Recipe(
-        **{one.name: given[one.name] for one in fields(Recipe)} | {"problem": Problem(config.problem)}
-    )
-    practice = Practice(**{one.name: given[one.name] for one in fields(Practice)})
+    data, out = config.folders
     with progress("training", quiet=False) as moved:
-
-        def watch(moment: "Moment") -> None:
-            moved(moment.step, moment.steps)
-            if moment.validation is not None:
-                found = moment.validation
-                sys.stdout.write(
-                    f"step {found.step}: validation loss {found.loss:.4f} above its floor, "
-                    f"mean error {found.mae:.3f} indices\n"
-                )
-                sys.stdout.flush()
-
-        data = (config.data, *config.also)
-        earlier = Earlier(config.start_from, config.after, config.teacher)
-        best = train(data, config.out, recipe, practice, earlier, watch, moved)
-    sys.stdout.write(f"best at step {best.step}: mean error {best.mae:.3f} indices; wrote {config.out}\n")
+        best = train(
+            (data, *config.also),
+            out,
+            config.training,
+            config.running,
+            config.builds_on,
+            _watch(moved),
+            moved,
+        )
+    sys.stdout.write(f"best at step {best.step}: mean error {best.mae:.3f} indices; wrote {out}\n")
     return 0
 
 
+def _run_recipe(config: Train) -> int:
+    from dioptre.pipeline.training import train_shipped  # noqa: PLC0415
+
+    if len(config.folders) != 1 or config.also:
+        raise InputError("--recipe makes its own stores: give only the folder to write")
+    running = RunSettings(config.running.device, config.running.precision)
+    if (config.training, config.builds_on, config.running) != (Recipe(), BuildsOn(), running):
+        raise InputError("--recipe decides what is trained: only --device and --precision go with it")
+    with progress("training", quiet=False) as moved:
+        found = train_shipped(config.recipe, config.folders[0], running, _watch(moved), moved, _say)
+    _say(f"wrote {found.path}: {found.bytes / 1e6:.2f} MB")
+    return 0
+
+
+def _watch(moved: Callable[[int, int], None]) -> Callable[["Progress"], None]:
+    def watch(at: "Progress") -> None:
+        moved(at.step, at.steps)
+        if at.validation is not None:
+            found = at.validation
+            _say(
+                f"step {found.step}: validation loss {found.loss:.4f} above its least, "
+                f"mean error {found.mae:.3f} indices"
+            )
+
+    return watch
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def calm_the_allocator() -> None:
-    """Starts this very process again with a calmer allocator, where that helps."""
+    """Starts this very process again with an allocator that keeps large blocks, where that helps."""
     if platform.libc_ver()[0] == "glibc" and ALLOCATOR not in os.environ:
-        os.environ[ALLOCATOR] = CALM
+        os.environ[ALLOCATOR] = KEEP_BLOCKS
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606

@@ -4,6 +4,8 @@ simulate     a store of labelled patches
 importing    a store of labelled patches from the published data set or own captures
 checking     whether the labels and codes of a store can be right
 registering  a store of patches with focal breathing undone
+training     a shipped network from nothing, by its recipe
+recipes      the shipped networks as rows of data
 predicting   what methods answer for the patches of a store
 reporting    tables of predictions
 demo         all of it on a small simulated test set, and one focus curve

@@ -1,7 +1,9 @@
-"""What a network sees of a stack, and how its answer becomes scores over the ladder.
+"""What a network sees of a stack, and how moves become positions of the ladder.
 
 Pixels are a FocalStack's: linear, 0 black, 1 white. A look is one slice: one view (green) or two.
 """
+
+import math
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +15,10 @@ LIGHT_GAIN = 0.4  # makes logarithms of usual brightness numbers around 0
 FLAT = 0.01  # contrast of a stack that has almost none
 CONTRAST_GAIN = 3.0  # makes usual contrast numbers around 1
 DIFFERENCE_GAIN = 4.0  # the views of a patch differ by a fraction of its contrast
+POSITION_WAVES = 6  # the shortest is three positions of 49 long
+FLOOR = -30.0  # log-probability of what no move leads to: ONNX files are to hold no infinity
+NOWHERE = -1e4  # in place of a logarithm that does not count
+TINY = 1e-30  # in place of 0, where a logarithm is taken
 
 
 def normalise_looks(
@@ -100,32 +106,53 @@ def constant_planes(
     return constants[:, :, None, None].expand(-1, -1, *beside.shape[2:])
 
 
-def relative_to_scores(
-    relative: Float[Tensor, "look move"], indices: Int[Tensor, " look"], positions: int
-) -> Float[Tensor, "look n"]:
-    """Returns scores over the ladder from scores over moves of -(n - 1) .. n - 1 indices.
+def position_waves(position: Float[Tensor, "batch slice"]) -> Float[Tensor, "batch slice wave"]:
+    """Returns the lens position, 0 to 1, as cosines and sines of half a wave and its doubles, by turns."""
+    phases = position[..., None] * (math.pi * 2.0 ** torch.arange(POSITION_WAVES, device=position.device))
+    return torch.stack([torch.cos(phases), torch.sin(phases)], dim=-1).flatten(-2)
 
-    A move of m from position k leads to position k + m: position i reads move i - k.
+
+def moves_to_positions(
+    moves: Float[Tensor, "look move"], indices: Int[Tensor, " look"], positions: int
+) -> Float[Tensor, "look n_and_beyond"]:
+    """Returns log-probabilities of the positions, and beyond the ends, from those of moves.
+
+    A move of m, from -(n - 1) to n - 1, leads from position k to k + m: position i reads move i - k, and
+    moves that lead beyond an end are added up. Where none does, there is FLOOR.
+
+    Args:
+        moves: Log-probabilities of all 2n - 1 moves.
+        indices: Where the lens was.
+        positions: Of the ladder.
+
+    Returns:
+        Beyond far, the positions, beyond near: as `dioptre.posterior` has them.
     """
-    return relative.gather(1, _moves(indices, positions))
+    lands = torch.arange(2 * positions - 1, device=moves.device) - (positions - 1) + indices[:, None]
+    ladder = torch.arange(positions, device=moves.device) - indices[:, None] + (positions - 1)
+    far, near = (
+        torch.logsumexp(torch.where(beyond, moves, NOWHERE), dim=1, keepdim=True).clamp_min(FLOOR)
+        for beyond in (lands < 0, lands >= positions)
+    )
+    return torch.cat([far, moves.gather(1, ladder), near], dim=1)
 
 
-def scores_to_relative(
-    scores: Float[Tensor, "look n"], indices: Int[Tensor, " look"], positions: int
-) -> Float[Tensor, "look move"]:
-    """Returns scores over moves from scores over the ladder; moves that leave it get minus infinity."""
-    relative = scores.new_full((len(scores), 2 * positions - 1), -torch.inf)
-    return relative.scatter(1, _moves(indices, positions), scores)
+def share_beyond(
+    logs: Float[Tensor, "batch slice n_and_beyond"], indices: Int[Tensor, "batch slice"]
+) -> Float[Tensor, "batch slice n_and_beyond"]:
+    """Returns what each of several looks says, so that it can be averaged with the others.
 
-
-def rarer_near(positions: int) -> Float[Tensor, " n"]:
-    """Returns the logarithm of how often things are at each position: ever more rarely towards the near end.
-
-    The weight of a position falls evenly, from 1 at the far end to 1/n at the near one.
+    No move leads from the near end to beyond the far one, however far away the focus is: a look there can
+    only say "the far end". Of what it says of an end, the part that it is farther away from that end than
+    the look closest to it, of the whole ladder, counts as beyond too. One look stays what it is.
     """
-    return torch.log(1 - torch.arange(positions) / positions)
-
-
-def _moves(indices: Int[Tensor, " look"], positions: int) -> Int[Tensor, "look n"]:
-    """Returns which of the moves -(n - 1) .. n - 1, counted from 0, leads from each look to each position."""
-    return torch.arange(positions, device=indices.device)[None, :] - indices[:, None] + positions - 1
+    span = logs.shape[2] - 3
+    far, near = indices - indices.amin(dim=1, keepdim=True), indices.amax(dim=1, keepdim=True) - indices
+    parts = [
+        torch.logsumexp(torch.stack([beyond, end + torch.log((steps / span).clamp_min(TINY))]), dim=0)
+        for beyond, end, steps in (
+            (logs[..., 0], logs[..., 1], far),
+            (logs[..., -1], logs[..., -2], near),
+        )
+    ]
+    return torch.cat([parts[0][..., None], logs[..., 1:-1], parts[1][..., None]], dim=2)

@@ -1,8 +1,9 @@
 """A trained network as one ONNX file that explains itself.
 
-The exporter runs what it wrote and compares it with torch before the file gets its name. Weights may be
-stored in half precision, which halves the file: they are widened when it is loaded, and computed with in
-single precision. Or the whole network is computed in 8-bit integers, with ranges measured on real looks.
+The exporter runs what it wrote and compares it with torch before the file gets its name; a network whose
+weights or answers are not finite gets no file. Weights may be stored in half precision, which halves the
+file: they are widened when it is loaded, and computed with in single precision. Or the whole network is
+computed in 8-bit integers, with ranges measured on real looks.
 """
 
 import re
@@ -15,26 +16,27 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 from torch import Tensor, nn
 
 from dioptre import __version__
-from dioptre.dataset.store import PatchStore, StoreFormat
-from dioptre.errors import InputError
+from dioptre.dataset.store import PatchStore
+from dioptre.errors import InputError, NetworkError
 from dioptre.methods.base import ANY, WHOLE, best_index
 from dioptre.methods.learned import METADATA, Card, Learned
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
-from dioptre.train.fit import load_network, read_run, recipe_of
-from dioptre.train.quick import INPUTS, OUTPUT, trace
+from dioptre.train.folder import Run, open_run
+from dioptre.train.inference import INPUTS, OUTPUT, trace
 
 PIXELS = "(code - black) / (white - black) of each view, linear, 0 to 1; green is the mean of left and right"
 SMALL = 256  # weights with fewer numbers stay as they are: nothing is won with them
 SOME = 3  # looks that a network for any number is tried with
+EXAMPLES = ((1, 1), (5, 2))  # batches and seeds of the looks that a file is tried with
 CALIBRATION_STACKS = 128
 IN_INTEGERS = re.compile(r"/(blocks|last|enter|layers\.)")  # what is worth it; the rest is light, and fine
 TOLERANCES = {"float32": 1e-4, "float16": 0.02}  # how far a probability may be from torch's
@@ -59,59 +61,65 @@ class Exported:
     torch_mae: float | None = None
 
 
-def card_of(run: Path) -> Card:
+def card_of(run: Run) -> Card:
     """Returns what a finished run's network is for."""
-    entries = read_run(run)
-    recipe = recipe_of(entries)
-    form = StoreFormat.from_json(entries["format"])
-    looks = 1 + len(entries["after"])
-    if recipe.network == "looks":
-        looks = ANY
-    elif recipe.problem.whole:
-        looks = WHOLE
+    recipe = run.recipe
     return Card(
         problem=str(recipe.problem),
         network=recipe.network,
-        looks=looks,
+        looks=run.looks,
         views=recipe.views,
-        size=form.size,
-        dioptres=tuple(entries["format"]["dioptres"]),
+        size=run.format.size,
+        dioptres=tuple(run.entries["format"]["dioptres"]),
         pixels=PIXELS,
-        decision=Decision.MODE if recipe.network == "one-hot" else Decision.MEDIAN,
-        recipe=entries["recipe"],
-        lineage={"data": entries["data"]},
-        validation=entries["validation"],
+        decision=run.kind.decision,
+        recipe=recipe.to_json(),
+        lineage=run.lineage,
+        validation=run.entries["validation"],
         version=__version__,
     )
 
 
-def export(run: Path, path: Path, half: bool = False) -> Exported:
+def export(path: Path, file: Path, half: bool = False) -> Exported:
     """Writes the network of a finished run and returns how far it is from torch's.
 
     Args:
-        run: The run's folder.
-        path: The ONNX file.
+        path: The run's folder.
+        file: The ONNX file.
         half: Whether weights are stored in half precision.
 
     Raises:
-        InputError: If the file does not answer as torch does; it then does not get its name.
+        NetworkError: If weights or answers are not finite, or the file does not answer as torch does; it then
+            does not get its name.
     """
-    network, card = load_network(run), card_of(run)
+    run = open_run(path)
+    network, card = run.network(), card_of(run)
+    check_finite(network, card)
     model = to_onnx(network, card)
     if half:
         store_half(model)
     onnx.checker.check_model(model, full_check=True)
     tolerance = TOLERANCES["float16" if half else "float32"]
-    with _unnamed(path) as partial:
+    with _unnamed(file) as partial:
         onnx.save(model, partial)
         learned = Learned(partial)
-        difference = max(compare(learned, network, example(card, *one)) for one in ((1, 1), (5, 2)))
+        difference = max(compare(learned, network, example(card, *one)) for one in EXAMPLES)
         if difference > tolerance:
-            raise InputError(
-                f"{path} was not written: its probabilities differ from torch's by {difference:.2g}, "
+            raise NetworkError(
+                f"{file} was not written: its probabilities differ from torch's by {difference:.2g}, "
                 f"more than {tolerance:g}"
             )
-    return Exported(path, path.stat().st_size, difference)
+    return Exported(file, file.stat().st_size, difference)
+
+
+def check_finite(network: nn.Module, card: Card) -> None:
+    """Raises NetworkError if a weight, or an answer to random looks, is NaN or infinite."""
+    for name, one in network.state_dict().items():
+        if one.is_floating_point() and not bool(torch.isfinite(one).all()):
+            raise NetworkError(f"the network cannot be exported: its weights {name} are not finite")
+    for one in EXAMPLES:
+        if not bool(torch.isfinite(_logits(network, example(card, *one))).all()):
+            raise NetworkError("the network cannot be exported: its answer to random looks is not finite")
 
 
 def to_onnx(network: nn.Module, card: Card) -> onnx.ModelProto:
@@ -176,14 +184,18 @@ def _unnamed(path: Path) -> Iterator[Path]:
 def compare(learned: Learned, network: nn.Module, stack: FocalStack) -> float:
     """Returns the largest difference of a probability in a file from torch's."""
     theirs = torch_posterior(network, stack, learned.card)
-    return float(np.abs(learned.posterior(stack).ladder - theirs.ladder).max())
+    return float(np.abs(np.exp(learned.posterior(stack).logs) - np.exp(theirs.logs)).max())
+
+
+def torch_posterior(network: nn.Module, stack: FocalStack, card: Card) -> Posterior:
+    """Returns the posterior that torch gives."""
+    logits = _logits(network, stack).numpy()
+    return Posterior.of_logits(logits, len(card.dioptres), Decision(card.decision))
 
 
 @torch.no_grad()
-def torch_posterior(network: nn.Module, stack: FocalStack, card: Card) -> Posterior:
-    """Returns the posterior that torch gives."""
-    logits = network(*_tensors(stack)).numpy()
-    return Posterior.of_logits(logits, len(card.dioptres), Decision(card.decision))
+def _logits(network: nn.Module, stack: FocalStack) -> Float[Tensor, "batch _"]:
+    return network.eval()(*_tensors(stack))
 
 
 def _tensors(stack: FocalStack) -> tuple[Tensor, Tensor, Tensor]:
@@ -198,18 +210,20 @@ def _tensors(stack: FocalStack) -> tuple[Tensor, Tensor, Tensor]:
 # Integers
 
 
-def export_int8(run: Path, path: Path, store: PatchStore, patches: int = CALIBRATION_STACKS) -> Exported:
+def export_int8(path: Path, file: Path, store: PatchStore, patches: int = CALIBRATION_STACKS) -> Exported:
     """Writes a network that computes in 8-bit integers, and returns what that costs.
 
     Args:
-        run: The run's folder.
-        path: The ONNX file.
+        path: The run's folder.
+        file: The ONNX file.
         store: Patches to measure the ranges on (of the split train) and the loss of accuracy (of the
             split validation).
         patches: How many of each.
     """
-    network, card = load_network(run), card_of(run)
-    with _unnamed(path) as partial:
+    run = open_run(path)
+    network, card = run.network(), card_of(run)
+    check_finite(network, card)
+    with _unnamed(file) as partial:
         quantise(network, card, partial, store, patches)
         learned, errors = Learned(partial), []
         for stack, truth in _looks_of(store, card, "validation", patches):
@@ -218,7 +232,7 @@ def export_int8(run: Path, path: Path, store: PatchStore, patches: int = CALIBRA
             errors.append([np.abs(one - truth).mean() for one in found])
         difference = compare(learned, network, example(card, 4, seed=3))
     mae, torch_mae = (float(value) for value in np.mean(errors, axis=0))
-    return Exported(path, path.stat().st_size, difference, mae, torch_mae)
+    return Exported(file, file.stat().st_size, difference, mae, torch_mae)
 
 
 def quantise(network: nn.Module, card: Card, path: Path, store: PatchStore, patches: int) -> None:

@@ -9,21 +9,21 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Shaped
 from torch import Tensor
 
 from dioptre.dataset.store import PatchStore
 from dioptre.errors import InputError
+from dioptre.train.recipe import Flips
 
 AHEAD = 3  # batches read in advance
 
 # Draws which positions are seen of each patch. It may answer for only the first few of them.
 Looks = Callable[[np.random.Generator, Int[np.ndarray, " batch"]], Int[np.ndarray, "fewer slice"]]
-Flips = Literal["none", "rows", "both", "all"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Batch:
     """Some patches to learn from.
 
     Attributes:
-        pixels: What was seen, or what each look said alone.
+        pixels: What was seen, or what a feature cache holds of each look.
         indices: Where the lens was.
         where: The patches' centres in the frame.
         target: The true position, in indices.
@@ -47,8 +47,40 @@ class Batch:
         return Batch(*(one.to(device) for one in (self.pixels, self.indices, self.where, self.target)))
 
 
+@runtime_checkable
+class LookSource(Protocol):
+    """Where looks at patches come from: stores, or a feature cache of them."""
+
+    @property
+    def positions(self) -> int:
+        """Positions of the ladder."""
+        ...
+
+    def __len__(self) -> int:
+        """Returns the number of patches."""
+        ...
+
+    def read(
+        self,
+        rows: Int[np.ndarray, " batch"],
+        indices: Int[np.ndarray, "batch slice"],
+        views: int,
+        crop_at: Float[np.ndarray, "batch 2"] | None = None,
+    ) -> tuple[Float32[np.ndarray, "batch slice ..."], Float32[np.ndarray, "batch 2"]]:
+        """Returns some slices of some patches, and where these lie in their frames.
+
+        Args:
+            rows: Which patches.
+            indices: Which slices of each.
+            views: 1 green, 2 left and right.
+            crop_at: How far down and to the right, 0 to 1, a crop of half the rows and columns begins; None
+                for whole patches.
+        """
+        ...
+
+
 @dataclass(frozen=True, eq=False)
-class Source:
+class JoinedStores:
     """The patches of several stores of one ladder and size, counted through."""
 
     stores: tuple[PatchStore, ...]
@@ -77,10 +109,10 @@ class Source:
         """Returns a column of all tables, one after the other."""
         return np.concatenate([store.column(name) for store in self.stores])
 
-    def quarters(self, drawn: Float[np.ndarray, "batch 2"]) -> Int[np.ndarray, "batch 2"]:
-        """Returns where a quarter of a patch begins, from how far down and to the right, 0 to 1."""
+    def crop_corners(self, crop_at: Float[np.ndarray, "batch 2"]) -> Int[np.ndarray, "batch 2"]:
+        """Returns the row and column where a crop begins, from how far down and to the right, 0 to 1."""
         form = self.stores[0].format
-        corners = (drawn * (form.size - form.size // 2 + 1)).astype(np.int64)
+        corners = (crop_at * (form.size - form.size // 2 + 1)).astype(np.int64)
         corners[:, 0] -= corners[:, 0] % form.rows_per_native
         return corners
 
@@ -98,17 +130,11 @@ class Source:
         rows: Int[np.ndarray, " batch"],
         indices: Int[np.ndarray, "batch slice"],
         views: int,
-        corners: Int[np.ndarray, "batch 2"] | None = None,
+        crop_at: Float[np.ndarray, "batch 2"] | None = None,
     ) -> tuple[Float32[np.ndarray, "batch slice view row col"], Float32[np.ndarray, "batch 2"]]:
-        """Returns some slices of some patches, and where these lie in their frames.
-
-        Args:
-            rows: Which patches, counted through all stores.
-            indices: Which slices of each.
-            views: 1 green, 2 left and right.
-            corners: Where in each patch the quarter of it begins that is wanted; None for whole patches.
-        """
-        size = self.stores[0].format.size // (1 if corners is None else 2)
+        """Returns some slices of some patches, counted through all stores, and where these lie."""
+        size = self.stores[0].format.size // (1 if crop_at is None else 2)
+        corners = None if crop_at is None else self.crop_corners(crop_at)
         pixels = np.empty((*indices.shape, views, size, size), np.float32)
         where = np.empty((len(rows), 2), np.float32)
         begin = 0
@@ -125,35 +151,6 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
-    """What every look at every patch of a source said alone, in place of the pixels.
-
-    Attributes:
-        said: In half precision.
-        where: The patches' centres in the frame.
-    """
-
-    said: Shaped[np.ndarray, "all position said"]
-    where: Float32[np.ndarray, "all 2"]
-
-    @property
-    def positions(self) -> int:
-        """Positions of the ladder."""
-        return self.said.shape[1]
-
-    def __len__(self) -> int:
-        """Returns the number of patches."""
-        return len(self.said)
-
-    def read(
-        self, rows: Int[np.ndarray, " batch"], indices: Int[np.ndarray, "batch slice"], views: int
-    ) -> tuple[Float32[np.ndarray, "batch slice said"], Float32[np.ndarray, "batch 2"]]:
-        """Returns what some looks at some patches said, and where these lie in their frames."""
-        del views
-        return self.said[rows[:, None], indices].astype(np.float32), self.where[rows]
-
-
-@dataclass(frozen=True, eq=False)
 class Feed:
     """An endless supply of batches, the same for the same seed.
 
@@ -167,11 +164,12 @@ class Feed:
         seed: Of everything random.
         flips: Whether patches are turned upside down ("rows"), also mirrored ("both": two views then change
             places), and of green also laid on their side ("all").
-        quarters: In so many batches, the first ones, only a quarter of each patch is seen, cut out anywhere.
+        crops: In so many batches, the first ones, only a crop of half the rows and columns of each patch is
+            seen, cut out anywhere.
         part: Which part of each batch is this process's, and of how many.
     """
 
-    source: Source | Memory
+    source: LookSource
     rows: Int[np.ndarray, " n"]
     target: Float[np.ndarray, " all"]
     views: int
@@ -179,7 +177,7 @@ class Feed:
     size: int
     seed: int = 0
     flips: Flips = "none"
-    quarters: int = 0
+    crops: int = 0
     part: tuple[int, int] = (0, 1)
 
     def batch(self, number: int) -> Batch:
@@ -188,17 +186,18 @@ class Feed:
         rows = rng.choice(self.rows, self.size, replace=self.size > len(self.rows))
         indices = self.looks(rng, rows)
         indices = indices[: len(indices) // self.part[1] * self.part[1]]  # all parts are of one size
-        turned = rng.random((len(indices), 3)) < 0.5
-        corners = rng.random((len(indices), 2))
+        flipped = rng.random((len(indices), 3)) < 0.5
+        crop_at = rng.random((len(indices), 2))
         mine = slice(self.part[0], len(indices), self.part[1])
-        rows, indices, turned = rows[: len(indices)][mine], indices[mine], turned[mine]
-        if number < self.quarters and isinstance(self.source, Source):
-            pixels, where = self.source.read(rows, indices, self.views, self.source.quarters(corners[mine]))
-        else:
-            pixels, where = self.source.read(rows, indices, self.views)
+        rows, indices, flipped = rows[: len(indices)][mine], indices[mine], flipped[mine]
+        crop = crop_at[mine] if number < self.crops else None
+        pixels, where = self.source.read(rows, indices, self.views, crop)
         if self.flips != "none":
-            mirrored, laid = turned[:, 1] & (self.flips != "rows"), turned[:, 2] & (self.flips == "all")
-            turn(pixels, where, turned[:, 0], mirrored, laid)
+            mirrored, transposed = (
+                flipped[:, 1] & (self.flips != "rows"),
+                flipped[:, 2] & (self.flips == "all"),
+            )
+            flip(pixels, where, flipped[:, 0], mirrored, transposed)
         return Batch(
             torch.from_numpy(pixels),
             torch.from_numpy(np.ascontiguousarray(indices, dtype=np.int64)),
@@ -222,25 +221,25 @@ class Feed:
                     future.cancel()
 
 
-def turn(
+def flip(
     pixels: Float32[np.ndarray, "batch slice view row col"],
     where: Float32[np.ndarray, "batch 2"],
-    down: Shaped[np.ndarray, " batch"],
-    mirrored: Shaped[np.ndarray, " batch"],
-    laid: Shaped[np.ndarray, " batch"],
+    upside_down: Bool[np.ndarray, " batch"],
+    mirrored: Bool[np.ndarray, " batch"],
+    transposed: Bool[np.ndarray, " batch"],
 ) -> None:
     """Turns some patches upside down, mirrors some, and exchanges rows and columns of some, in place.
 
     Seen in a mirror, the left half of the lens is the right one: the views change places. Two views cannot be
-    laid on their side, since they differ along the columns.
+    transposed, since they differ along the columns.
     """
-    for at in np.flatnonzero(down):
+    for at in np.flatnonzero(upside_down):
         pixels[at] = pixels[at, :, :, ::-1].copy()
         where[at, 1] *= -1
     for at in np.flatnonzero(mirrored):
         pixels[at] = pixels[at, :, ::-1, :, ::-1].copy()
         where[at, 0] *= -1
-    for at in np.flatnonzero(laid):
+    for at in np.flatnonzero(transposed):
         pixels[at] = pixels[at].swapaxes(-1, -2).copy()
         where[at] = where[at, ::-1].copy()
 
@@ -258,7 +257,7 @@ def random_start(positions: int) -> Looks:
     return lambda rng, rows: rng.integers(0, positions, (len(rows), 1))
 
 
-def trail(trails: Int[np.ndarray, "all start step"]) -> Looks:
+def from_trails(trails: Int[np.ndarray, "all start step"]) -> Looks:
     """Returns the looks of a search that began anywhere.
 
     Args:
@@ -291,7 +290,7 @@ def some_slices(positions: int, counts: Sequence[tuple[int, float]], most: int) 
 
 
 @dataclass(eq=False)
-class Searches:
+class RandomOrTrails:
     """Looks at positions drawn at random and, as soon as there are any, as often the looks of searches.
 
     Attributes:
@@ -308,4 +307,4 @@ class Searches:
         """Returns which positions are seen of each patch: in a search, as many as it has come to."""
         if self.trails is None or rng.random() < 0.5:
             return self.random(rng, rows)
-        return trail(self.trails)(rng, rows)[:, : rng.integers(1, self.trails.shape[2] + 1)]
+        return from_trails(self.trails)(rng, rows)[:, : rng.integers(1, self.trails.shape[2] + 1)]

@@ -1,517 +1,208 @@
-"""The training loop: from patch stores to a run's folder.
-
-    writing.json    the recipe, the data's hashes: what is being trained; becomes manifest.json
-    checkpoint.pt   where the training is; written now and then, replaced as a whole
-    best.pt         the weights with the lowest validation loss so far
-    trails.npy      for later steps: where the networks before this one looked
-    said.npy        for looks that are put together: what each said alone
-    events.*        TensorBoard's
-    manifest.json   written last: its presence means that the training is finished
+"""The training loop: from patch stores to a run's folder (`dioptre.train.folder`).
 
 A run that was stopped goes on from its checkpoint to the same result: batches and dropout are drawn from
 (seed, step). Several processes, started by torchrun, share each batch and keep equal weights.
 """
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, Shaped
-from torch import Tensor, distributed, nn
-from torch.nn.parallel import DistributedDataParallel
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from jaxtyping import Int, Shaped
+from torch import nn
 
-from dioptre import __version__
-from dioptre.dataset.manifest import begin_folder, read_manifest, write_file, write_manifest
 from dioptre.dataset.store import open_patches
 from dioptre.errors import InputError
-from dioptre.methods.base import Problem
-from dioptre.train import encode, feed, loss
-from dioptre.train.feed import Batch, Feed, Looks, Memory, Searches, Source
-from dioptre.train.finished import Done, Teacher, follow, remember, unwatched
-from dioptre.train.network import (
-    NETWORKS,
-    Listener,
-    LooksNet,
-    OneHotNet,
-    Pupil,
-    answers,
-    carry_contrast,
-    seeing_both_as_green,
-    seeing_green_twice,
-    share_stem,
-    shared_batch_norms,
+from dioptre.methods.base import best_index
+from dioptre.posterior import Posterior
+from dioptre.train.cache import Done, FeatureCache, cache_features, unwatched
+from dioptre.train.feed import Feed, JoinedStores, Looks, LookSource, RandomOrTrails, from_trails
+from dioptre.train.folder import (
+    BEST,
+    CHECKPOINT,
+    FEATURES,
+    TRAILS,
+    ValidationResult,
+    begin_run,
+    finish_run,
+    load_state,
+    open_run,
+    plan_of,
+    save_state,
 )
-from dioptre.train.recipe import Earlier, Practice, Recipe, learning_rate
+from dioptre.train.inference import LazyInference
+from dioptre.train.learner import Learner
+from dioptre.train.loss import divergence
+from dioptre.train.networks import NETWORKS
+from dioptre.train.ranks import Rank
+from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
+from dioptre.train.rollout import ask_network, roll_out
+from dioptre.train.start import start_network
+from dioptre.train.supervision import Supervision, load_teacher, targets
 
-CHECKPOINT, BEST, TRAILS, SAID = "checkpoint.pt", "best.pt", "trails.npy", "said.npy"
-KIND, WHAT = "training", "a training's folder"
-
-# How many looks a network for any number of them practises with, and how often.
-LOOK_COUNTS = (
-    (1, 0.25),
-    (2, 0.2),
-    (3, 0.15),
-    (5, 0.1),
-    (8, 0.1),
-    (16, 0.05),
-    (49, 0.15),
-)
-SEARCH_STEPS = 2  # after the first look, in the searches that it practises
-ALONE = Earlier()
+SEARCH_STEPS = 2  # after the first look, in the searches that a network of looks learns from
+FROM_NOTHING = BuildsOn()
 VALIDATION_SEED = 77
 VALIDATION_BATCH = 64
 
 
 @dataclass(frozen=True)
-class Validation:
-    """What a validation found, against what is learned: loss above its floor, mean error in indices."""
-
-    step: int
-    loss: float
-    mae: float
-
-
-@dataclass(frozen=True)
-class Moment:
+class Progress:
     """Where a training is, for whoever watches."""
 
     step: int
     steps: int
     loss: float
-    validation: Validation | None
+    validation: ValidationResult | None
 
 
-Watch = Callable[[Moment], None]
+Watch = Callable[[Progress], None]
 
 
 def train(
     data: Sequence[Path],
     out: Path,
     recipe: Recipe,
-    practice: Practice,
-    earlier: Earlier = ALONE,
+    settings: RunSettings,
+    builds_on: BuildsOn = FROM_NOTHING,
     watch: Watch | None = None,
     done: Done = unwatched,
-) -> Validation:
-    """Trains a network into a folder and returns its last validation.
+) -> ValidationResult:
+    """Trains a network into a folder and returns its best validation.
 
     Args:
         data: Patch stores with the splits train and validation.
         out: The run's folder.
         recipe: What to train.
-        practice: How to run it.
-        earlier: Finished runs that it builds on.
+        settings: How to run it.
+        builds_on: Finished runs that it builds on.
         watch: Told now and then where the training is.
         done: Told how far an earlier network, whose looks or features are learned from, is with the patches.
     """
-    earlier.check(recipe)
-    place = Place.find()
-    source = Source(tuple(open_patches(path) for path in data))
-    entries = _entries(recipe, source, earlier)
-    network = _prepare(recipe, source, earlier.start_from)
-    teacher = None if earlier.teacher is None else _engage(earlier.teacher, recipe)
-    if place.first:
-        begin_folder(out, entries, WHAT)
-    with place:
-        looks = _looks(recipe, source, out, earlier.after, place, done)
-        trainer = _Trainer(network, teacher, recipe, practice, source, looks, out, place, watch, done)
-        last = trainer.run()
-    if place.first:
-        _finish(out, entries, last)
-    return last
+    builds_on.check(recipe)
+    rank = Rank.find()
+    source = JoinedStores(tuple(open_patches(path) for path in data))
+    _check_views(source, recipe)
+    plan = plan_of(recipe, source, builds_on)
+    network = start_network(recipe, source.positions, builds_on.start_from)
+    teacher = load_teacher(builds_on.teacher, recipe, torch.device(settings.device))
+    if rank.first:
+        begin_run(out, plan)
+    with rank:
+        learner = Learner(network, recipe, settings, rank)
+        feeds = Feeds.of(source, network, recipe, builds_on.after, out, rank, done)
+        supervision = Supervision(recipe, source.positions, teacher)
+        best = Training(learner, feeds, supervision, out, watch).run()
+    if rank.first:
+        finish_run(out, plan, best)
+    return best
 
 
-@dataclass(frozen=True)
-class Place:
-    """Which of the run's processes this is."""
-
-    rank: int
-    world: int
-
-    @classmethod
-    def find(cls) -> "Place":
-        """Returns the place that torchrun has given this process, or that of the only one."""
-        return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
-
-    @property
-    def first(self) -> bool:
-        """Whether this process writes the files."""
-        return self.rank == 0
-
-    def __enter__(self) -> "Place":
-        if self.world > 1 and not distributed.is_initialized():
-            distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if distributed.is_initialized():
-            distributed.destroy_process_group()
-
-
-# The folder
-
-
-def _entries(recipe: Recipe, source: Source, earlier: Earlier) -> dict[str, Any]:
-    """Returns what must be the same when a run is resumed."""
-    form = source.stores[0].format
-
-    def recipe_at(run: Path | None) -> dict[str, Any] | None:
-        return None if run is None else read_run(run)["recipe"]
-
-    return {
-        "kind": KIND,
-        "dioptre": __version__,
-        "recipe": asdict(recipe) | {"problem": str(recipe.problem)},
-        "data": [store.manifest["sha256"] for store in source.stores],
-        "format": form.to_json(),
-        "start_from": recipe_at(earlier.start_from),
-        "after": [recipe_at(one) for one in earlier.after],
-        "teacher": recipe_at(earlier.teacher),
-    }
-
-
-def _finish(out: Path, entries: dict[str, Any], best: Validation) -> None:
-    write_manifest(out, {**entries, "validation": asdict(best)})
-    (out / CHECKPOINT).unlink()
-
-
-def read_run(path: Path) -> dict[str, Any]:
-    """Returns what a finished run's manifest says."""
-    entries = read_manifest(path, WHAT)
-    if entries.get("kind") != KIND:
-        raise InputError(f"{path} holds {entries.get('kind', 'something else')}, not a {KIND}")
-    return entries
-
-
-def recipe_of(entries: Mapping[str, Any]) -> Recipe:
-    """Returns the recipe in a manifest."""
-    return Recipe(**{**entries["recipe"], "problem": Problem(entries["recipe"]["problem"])})
-
-
-def load_network(path: Path, *, as_trained: bool = False) -> nn.Module:
-    """Returns the network of a finished run with its best weights, for inference.
-
-    Args:
-        path: The run's folder.
-        as_trained: Whether it believes what it learned from its stores, whatever it is to expect in use.
-    """
-    entries = read_run(path)
-    recipe, positions = recipe_of(entries), len(entries["format"]["dioptres"])
-    network = build(recipe, positions)
-    network.load_state_dict(torch.load(path / BEST, weights_only=True))
-    if recipe.expects == "far" and not as_trained:
-        rarer = encode.rarer_near(positions)
-        network.register_forward_hook(lambda _network, _given, scores: scores + rarer.to(scores.device))
-    return network.eval()
-
-
-# What is trained
-
-
-def build(recipe: Recipe, positions: int) -> nn.Module:
-    """Returns an untrained network."""
-    return NETWORKS[recipe.network](positions, recipe.views, recipe.width)
-
-
-def _prepare(recipe: Recipe, source: Source, start_from: Path | None) -> nn.Module:
+def _check_views(source: JoinedStores, recipe: Recipe) -> None:
     if source.stores[0].format.views < recipe.views:
         raise InputError(
             f"{recipe.problem.value} needs two views, but {source.stores[0].path} has one: "
             f"train {'I*' if recipe.problem.whole else 'I1'} on it"
         )
-    torch.manual_seed(recipe.seed)
-    network = build(recipe, source.positions)
-    if recipe.shared_stem:
-        (carry_contrast if recipe.problem.whole else share_stem)(network)
-    if start_from is not None:
-        start = recipe_of(read_run(start_from))
-        weights = load_network(start_from).state_dict()
-        if start.views > recipe.views:
-            weights = seeing_green_twice(weights, network.state_dict())
-        elif start.views < recipe.views:
-            weights = seeing_both_as_green(weights, network.state_dict())
-        alone = network.alone if isinstance(network, LooksNet) and start.network == "move" else network
-        if not _take_weights(alone, weights):
-            raise InputError(f"{start_from} has no weights of the names and shapes of this network's")
-    return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
-def _take_weights(network: nn.Module, weights: dict[str, Tensor]) -> int:
-    """Copies weights whose name and shape agree; returns how many."""
-    own = network.state_dict()
-    fitting = {name: one for name, one in weights.items() if name in own and own[name].shape == one.shape}
-    network.load_state_dict(fitting, strict=False)
-    return len(fitting)
+# What is fed
 
 
-def _engage(teacher: Path, recipe: Recipe) -> nn.Module:
-    """Returns the network of a finished run that sees the same looks as another is to see."""
-    other = recipe_of(read_run(teacher)).problem
-    if other != recipe.problem:
-        raise InputError(f"{teacher} was trained for {other.value} and cannot teach {recipe.problem.value}")
-    return load_network(teacher, as_trained=True)
+@dataclass(frozen=True, eq=False)
+class Feeds:
+    """The batches of a training and of its validations.
 
-
-def targets(source: Source, recipe: Recipe) -> Float[np.ndarray, " all"]:
-    """Returns the true position of every patch: its label, or where the simulated lens was sharp.
-
-    The mean error of the lens is left in: a network can know that.
+    Attributes:
+        training: Batches to learn from.
+        validation: The same ones in every validation.
+        own_trails: Of a network that learns from its own searches, where they go; None for any other.
     """
-    if recipe.target == "label":
-        return source.column("truth").astype(np.float64)
-    if not (source.has_column("lens_error") and source.has_column("depth")):
-        raise InputError("only a simulated store knows where its lens was sharp: train with --target label")
-    exact = source.stores[0].format.grid.dioptres_to_index(source.column("depth"))
-    error = source.column("lens_error")
-    return exact - (error - error.mean())
 
+    training: Feed
+    validation: Feed
+    own_trails: RandomOrTrails | None = None
 
-def _looks(
-    recipe: Recipe, source: Source, out: Path, after: Sequence[Path], place: Place, done: Done
-) -> Looks:
-    positions = source.positions
-    if recipe.network == "looks":
-        most = recipe.batch * positions if recipe.frozen else recipe.batch
-        counts = [(min(count, positions), share) for count, share in LOOK_COUNTS]
-        return Searches(feed.some_slices(positions, counts, most))
-    if recipe.problem.whole:
-        return feed.whole_stack(positions)
-    if not after:
-        return feed.random_start(positions)
-
-    def walk() -> Int[np.ndarray, "all start step"]:
-        return follow(source, [load_network(one) for one in after], recipe.views, done)
-
-    return feed.trail(_kept(out / TRAILS, walk, place))
-
-
-def _kept(path: Path, make: Callable[[], Shaped[np.ndarray, "..."]], place: Place) -> Any:
-    """Returns an array that one process makes, once for a run."""
-    if place.first and not path.exists():
-        made = make()
-        write_file(path, lambda file: np.save(file, made))
-    if place.world > 1:
-        distributed.barrier()
-    return np.load(path)
-
-
-# The loop
-
-
-class _Trainer:
-    """One training in one process."""
-
-    def __init__(
-        self,
+    @classmethod
+    def of(
+        cls,
+        stores: JoinedStores,
         network: nn.Module,
-        teacher: nn.Module | None,
         recipe: Recipe,
-        practice: Practice,
-        source: Source,
-        looks: Looks,
+        after: Sequence[Path],
         out: Path,
-        place: Place,
-        watch: Watch | None,
-        done: Done,
-    ) -> None:
-        self.recipe, self.practice, self.out, self.place, self.watch = recipe, practice, out, place, watch
-        self.device = torch.device(practice.device)
-        if place.world > 1:
-            shared_batch_norms(network)
-        self.network = network.to(self.device)
-        self.teacher = None if teacher is None else Teacher(teacher.to(self.device))
-        self.learner = network
-        if recipe.moves:
-            assert isinstance(network, OneHotNet)
-            self.learner = Pupil(network).to(self.device)
-        elif recipe.frozen:
-            self.learner = self._asked(network)
-        self.positions = source.positions
-        self.average = (
-            AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(recipe.average), use_buffers=True)
-            if recipe.average
-            else None
-        )
-        self.optimiser = torch.optim.AdamW(
-            self.learner.parameters(),
-            lr=recipe.learning_rate,
-            betas=(recipe.beta1, recipe.beta2),
-            weight_decay=recipe.decay,
-        )
-        target, split = targets(source, recipe), source.column("split")
-        rows = {name: _rows(split, name) for name in ("train", "validation")}
-        self.given: Source | Memory = source
-        if recipe.frozen:
-            assert isinstance(network, LooksNet)
-            both = np.concatenate(list(rows.values()))
-            kept = _kept(out / SAID, lambda: remember(source, network, both, recipe.views, done), place)
-            self.given = Memory(kept, source.where)
-        self.feed = Feed(
-            self.given,
-            rows["train"],
-            target,
+        rank: Rank,
+        done: Done = unwatched,
+    ) -> "Feeds":
+        """Returns the feeds of a training, after looks and features that they need are made.
+
+        Args:
+            stores: Where the patches are.
+            network: As its training begins.
+            recipe: What to train.
+            after: The steps before this one.
+            out: The run's folder.
+            rank: Which of the run's processes this is.
+            done: Told how far earlier networks are with the patches.
+        """
+        split = stores.column("split")
+        rows, others = _rows(split, "train"), _rows(split, "validation")
+        looks = _looks(stores, recipe, after, out, rank, done)
+        source: LookSource = stores
+        own_trails = None
+        if recipe.frozen:  # only from cached features can searches be rolled out again and again
+            encoder, both = NETWORKS[recipe.network].cached(network), np.concatenate([rows, others])
+            cached = rank.make_once(
+                out / FEATURES, lambda: cache_features(stores, encoder, both, recipe.views, done)
+            )
+            source, own_trails = FeatureCache(cached, stores.where), RandomOrTrails(looks)
+        training = Feed(
+            source,
+            rows,
+            targets(stores, recipe),
             recipe.views,
-            looks,
+            own_trails or looks,
             recipe.batch,
             recipe.seed,
             recipe.flips,
-            round(recipe.quarters * recipe.steps),
-            (place.rank, place.world),
+            round(recipe.crops * recipe.steps),
+            (rank.number, rank.world),
         )
-        self.check = replace(
-            self.feed,
-            rows=rows["validation"],
-            looks=looks.random if isinstance(looks, Searches) else looks,
+        validation = replace(
+            training,
+            rows=others,
+            looks=looks,
             size=VALIDATION_BATCH,
             seed=VALIDATION_SEED,
             flips="none",
-            quarters=0,
+            crops=0,
             part=(0, 1),
         )
-        if recipe.batch % place.world:
-            raise InputError(f"a batch of {recipe.batch} cannot be shared by {place.world} processes")
-
-    def run(self) -> Validation:
-        """Trains to the end and returns the last validation."""
-        step, best, worse = self._resume()
-        model = self._wrap()
-        log = self._log()
-        every = self.practice.validate_every
-        while step < self.recipe.steps and not (self.practice.patience and worse >= self.practice.patience):
-            self._search(step)
-            until = min((step // every + 1) * every, self.recipe.steps)
-            for batch in self.feed.stream(step, until):
-                value = self._step(model, batch.to(self.device), step)
-                step += 1
-                if step % 20 == 0 or step == until:
-                    log("train/loss", value, step)
-                if self.watch is not None and step < until:
-                    self.watch(Moment(step, self.recipe.steps, value, None))
-            last = self.validate(step)
-            if best is None or last.loss < best.loss:
-                best, worse = last, 0
-                self._keep(BEST, self.result().state_dict())
-            else:
-                worse += 1
-            self._keep(CHECKPOINT, self._state(step, best, worse))
-            log("validation/loss", last.loss, step)
-            log("validation/mae", last.mae, step)
-            if self.watch is not None:
-                self.watch(Moment(step, self.recipe.steps, value, last))
-        assert best is not None, "a training has at least one validation"
-        return best
-
-    def _search(self, step: int) -> None:
-        """Lets a network that can see any number of looks search from every start, to learn from that next.
-
-        Only what looks said alone can be searched so quickly.
-        """
-        if step and isinstance(self.given, Memory) and isinstance(self.feed.looks, Searches):
-            asked = self._asked(self.result()).eval()
-            self.feed.looks.trails = follow(self.given, [asked] * SEARCH_STEPS, self.recipe.views)
-
-    def _asked(self, network: nn.Module) -> nn.Module:
-        """Returns a network in the form that answers to what the feed gives."""
-        if not self.recipe.frozen:
-            return network
-        assert isinstance(network, LooksNet)
-        return Listener(network)
-
-    def result(self) -> nn.Module:
-        """Returns the network to keep: the running average, if there is one."""
-        return self.network if self.average is None else self.average.module
-
-    def _step(self, model: nn.Module, batch: Batch, step: int) -> float:
-        rate = learning_rate(self.recipe, step)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        torch.manual_seed(self.recipe.seed * 1_000_003 + step * self.place.world + self.place.rank)
-        model.train()
-        with self._precision():
-            scores = model(batch.pixels, batch.indices, batch.where).float()
-        labels = self._labels(batch)
-        if self.recipe.moves:
-            value = loss.divergence(scores[:, 0], labels).mean()
-            wanted = value + self.recipe.moves * loss.divergence(scores[:, 1], labels).mean()
-        else:
-            wanted = value = loss.divergence(scores, labels).mean()
-        self.optimiser.zero_grad(set_to_none=True)
-        wanted.backward()
-        self.optimiser.step()
-        if self.average is not None:
-            self.average.update_parameters(self.network)
-        return float(value.detach())
-
-    @torch.no_grad()
-    def validate(self, step: int) -> Validation:
-        """Returns how well the network to keep does on validation patches."""
-        network = self._asked(self.result()).eval()
-        losses, errors = [], []
-        batches = -(-self.practice.validate_patches // VALIDATION_BATCH)
-        for batch in self.check.stream(0, batches):
-            moved = batch.to(self.device)
-            scores = network(moved.pixels, moved.indices, moved.where).float()
-            losses.append(loss.divergence(scores, self._labels(moved)))
-            errors.append((answers(network, scores) - moved.target).abs())
-        return Validation(step, float(torch.cat(losses).mean()), float(torch.cat(errors).mean()))
-
-    def _labels(self, batch: Batch) -> Float[Tensor, "batch n"]:
-        """Returns what is to be believed of each patch."""
-        distance, coefficient = self.recipe.distance, self.recipe.coefficient
-        labels = loss.soft_labels(batch.target, self.positions, distance, coefficient)
-        if self.teacher is None:
-            return labels
-        return labels.lerp(self.teacher.belief(batch), self.recipe.taught)
-
-    def _precision(self) -> AbstractContextManager[object]:
-        if self.practice.precision == "float32":
-            return nullcontext()
-        return torch.autocast(self.device.type, torch.bfloat16)
-
-    def _wrap(self) -> nn.Module:
-        return self.learner if self.place.world == 1 else DistributedDataParallel(self.learner)
-
-    def _resume(self) -> tuple[int, Validation | None, int]:
-        """Returns the step to go on with, the best validation so far, and how many were worse since."""
-        if not (self.out / CHECKPOINT).exists():
-            return 0, None, 0
-        state = torch.load(self.out / CHECKPOINT, weights_only=True, map_location=self.device)
-        self.learner.load_state_dict(state["network"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        if self.average is not None:
-            self.average.load_state_dict(state["average"])
-        return state["step"], Validation(**state["best"]), state["worse"]
-
-    def _state(self, step: int, best: Validation, worse: int) -> dict[str, Any]:
-        return {
-            "step": step,
-            "best": asdict(best),
-            "worse": worse,
-            "network": self.learner.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "average": None if self.average is None else self.average.state_dict(),
-        }
-
-    def _keep(self, name: str, state: dict[str, Any]) -> None:
-        if self.place.first:
-            write_file(self.out / name, lambda file: torch.save(state, file))
-
-    def _log(self) -> Callable[[str, float, int], None]:
-        if not self.place.first:
-            return lambda *_: None
-        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  # half a second
-
-        writer = SummaryWriter(str(self.out))
-        return writer.add_scalar
+        return cls(training, validation, own_trails)
 
 
-def _rows(split: Any, name: str) -> Int[np.ndarray, " n"]:
+def _looks(
+    stores: JoinedStores, recipe: Recipe, after: Sequence[Path], out: Path, rank: Rank, done: Done
+) -> Looks:
+    """Returns how looks are drawn: as the network's kind does, or where the steps before it have looked."""
+    kind = NETWORKS[recipe.network]
+    if kind.looks(recipe, len(after)) < 2:  # one, WHOLE or ANY
+        return kind.draw_looks(recipe, stores.positions)
+
+    def make() -> Int[np.ndarray, "all start look"]:
+        askers = []
+        for path in after:
+            run = open_run(path)
+            infer = LazyInference(run.network())
+            askers.append(ask_network(infer, infer.device, stores.positions, run.kind.decision))
+        return roll_out(stores, askers, recipe.views, done=done)
+
+    return from_trails(rank.make_once(out / TRAILS, make))
+
+
+def _rows(split: Shaped[np.ndarray, " all"], name: str) -> Int[np.ndarray, " n"]:
     rows = np.flatnonzero(split == name)
     if rows.size == 0:
         raise InputError(
@@ -519,3 +210,107 @@ def _rows(split: Any, name: str) -> Int[np.ndarray, " n"]:
             "to validate on"
         )
     return rows
+
+
+# The loop
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """One training in one process.
+
+    Attributes:
+        learner: What learns.
+        feeds: What it is fed.
+        supervision: What it learns.
+        out: The run's folder.
+        watch: Told now and then where the training is.
+    """
+
+    learner: Learner
+    feeds: Feeds
+    supervision: Supervision
+    out: Path
+    watch: Watch | None = None
+
+    def run(self) -> ValidationResult:
+        """Trains to the end and returns the best validation."""
+        recipe, settings = self.learner.recipe, self.learner.settings
+        step, best, worse = self._resume()
+        log = self._log()
+        while step < recipe.steps and not (settings.patience and worse >= settings.patience):
+            self._search(step)
+            until = min((step // settings.validate_every + 1) * settings.validate_every, recipe.steps)
+            value = self._learn(step, until, log)
+            step, last = until, self.validate(until)
+            if best is None or last.loss < best.loss:
+                best, worse = last, 0
+                self._keep(BEST, self.learner.result.state_dict())
+            else:
+                worse += 1
+            state = {"step": step, "best": asdict(best), "worse": worse, **self.learner.state()}
+            self._keep(CHECKPOINT, state)
+            log("validation/loss", last.loss, step)
+            log("validation/mae", last.mae, step)
+            self._tell(step, value, last)
+        assert best is not None, "a training has at least one validation"
+        return best
+
+    def _learn(self, first: int, until: int, log: Callable[[str, float, int], None]) -> float:
+        """Learns batches first .. until - 1 and returns the loss of the last one."""
+        value = 0.0
+        for step, batch in enumerate(self.feeds.training.stream(first, until), first + 1):
+            moved = batch.to(self.learner.device)
+            value = self.learner.step(moved, self.supervision.labels(moved), step - 1)
+            if step % 20 == 0 or step == until:
+                log("train/loss", value, step)
+            if step < until:
+                self._tell(step, value, None)
+        return value
+
+    def _search(self, step: int) -> None:
+        """Rolls out searches from every start, for a network that learns from its own."""
+        trails = self.feeds.own_trails
+        if not step or trails is None:
+            return
+        feed, kind = self.feeds.training, self.learner.kind
+        ask = ask_network(self.learner.answerer(), self.learner.device, feed.source.positions, kind.decision)
+        trails.trails = roll_out(feed.source, [ask] * SEARCH_STEPS, feed.views, kind.looks_apart)
+
+    @torch.no_grad()
+    def validate(self, step: int) -> ValidationResult:
+        """Returns how well the network to keep does on validation patches."""
+        network, kind = self.learner.answerer(), self.learner.kind
+        losses, errors = [], []
+        batches = -(-self.learner.settings.validate_patches // VALIDATION_BATCH)
+        for batch in self.feeds.validation.stream(0, batches):
+            moved = batch.to(self.learner.device)
+            logits = network(moved.pixels, moved.indices, moved.where).float()
+            losses.append(divergence(logits, self.supervision.labels(moved)).cpu())
+            posterior = Posterior.of_logits(logits.cpu().numpy(), self.supervision.positions, kind.decision)
+            errors.append(np.abs(best_index(posterior.scores()) - batch.target.numpy()))
+        return ValidationResult(step, float(torch.cat(losses).mean()), float(np.concatenate(errors).mean()))
+
+    def _resume(self) -> tuple[int, ValidationResult | None, int]:
+        """Returns the step to go on with, the best validation so far, and how many were worse since."""
+        state = load_state(self.out / CHECKPOINT, self.learner.device)
+        if state is None:
+            return 0, None, 0
+        self.learner.restore(state)
+        return state["step"], ValidationResult(**state["best"]), state["worse"]
+
+    def _keep(self, name: str, state: dict[str, object]) -> None:
+        if self.learner.rank.first:
+            save_state(self.out / name, state)
+
+    def _tell(self, step: int, value: float, validation: ValidationResult | None) -> None:
+        if self.watch is not None:
+            self.watch(Progress(step, self.learner.recipe.steps, value, validation))
+
+    def _log(self) -> Callable[[str, float, int], None]:
+        if not self.learner.rank.first:
+            return lambda *_: None
+        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  # half a second
+
+        writer = SummaryWriter(str(self.out))
+        return writer.add_scalar

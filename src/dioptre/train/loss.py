@@ -2,17 +2,16 @@
 
 For a target t the label of position i is y_i, proportional to exp(-phi(i, t)), and the loss is the
 cross-entropy of the network's softmax with y. The paper ("Training") takes the squared distance in indices
-with a coefficient of 1. The cross-entropy has a floor, the entropy of y; what is reported is what lies above
+with a coefficient of 1. The cross-entropy is at least the entropy of y; what is reported is what lies above
 it, the Kullback-Leibler divergence, so that a curve can reach 0.
 """
-
-from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional
 
-Distance = Literal["squared", "absolute"]
+from dioptre.train.recipe import Distance
 
 
 def soft_labels(
@@ -34,7 +33,21 @@ def soft_labels(
     return torch.softmax(-coefficient * penalty, dim=1)
 
 
-def divergence(scores: Float[Tensor, "batch n"], labels: Float[Tensor, "batch n"]) -> Float[Tensor, " batch"]:
+def with_beyond(
+    labels: Float[Tensor, "batch n"], target: Float[Tensor, " batch"]
+) -> Float[Tensor, "batch n_and_beyond"]:
+    """Returns soft labels of a network that can tell that the focus lies beyond an end of the ladder.
+
+    A target that rounds to a position has its label on the ladder and nothing beyond; any other lies wholly
+    beyond its end.
+    """
+    far, near = target < -0.5, target > labels.shape[1] - 0.5
+    labels = functional.pad(labels, (1, 1)) * ~(far | near)[:, None]
+    labels[:, 0], labels[:, -1] = far.to(labels.dtype), near.to(labels.dtype)
+    return labels
+
+
+def divergence(logits: Float[Tensor, "batch n"], labels: Float[Tensor, "batch n"]) -> Float[Tensor, " batch"]:
     """Returns the cross-entropy of each answer with its label, less the label's entropy."""
-    logs = torch.log_softmax(scores, dim=1)
+    logs = torch.log_softmax(logits, dim=1)
     return (torch.xlogy(labels, labels) - labels * logs).sum(dim=1)

@@ -1,56 +1,60 @@
-"""What to train, and how to run it."""
+"""What to train, how to run it, and what it builds on: plain values, which the command line reads.
 
-from dataclasses import dataclass
+This module does not know torch.
+"""
+
+import math
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
+from typing import Any, Literal
 
 from dioptre.errors import InputError
 from dioptre.methods.base import Problem
-from dioptre.train import feed, loss
+
+Kind = Literal["one-hot", "move", "looks"]
+Distance = Literal["squared", "absolute"]
+Flips = Literal["none", "rows", "both", "all"]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What decides a trained network, beside the data. The defaults are the paper's.
+    """What decides a trained network, beside the data and the runs that it builds on.
+
+    The defaults are the paper's.
 
     Attributes:
-        problem: The paper's problem: I* and D* see whole stacks, I1 and D1 one look; I green, D two views.
-        network: "one-hot", the paper's; "move", one look as planes; "looks", any number of looks.
+        problem: Whole stacks (*) or one look (1), green (I) or left and right views (D).
+        network: The paper's; one look as planes, told as a move; any number of looks.
         width: Multiplier of the channels.
         steps: How many batches.
-        batch: Patches in a batch.
+        batch: Patches in a batch (for any number of looks: looks).
         learning_rate: Of Adam, at its highest.
         beta1: Of Adam.
         beta2: Of Adam.
-        schedule: "constant", or "cosine" for a short rise and a long fall to nothing.
-        decay: Weight decay (AdamW's, if not 0).
-        average: Decay of a running average of the weights, which is then the result; 0 for none.
-        distance: Of the soft labels: "squared" or "absolute".
+        schedule: Of the learning rate: cosine is a short rise and a long fall to nothing.
+        weight_decay: AdamW's; 0 for none.
+        ema: Decay of an exponential moving average of the weights, which is then the result; 0 for none.
+        distance: Of the soft labels: which distance from the target makes a position wrong.
         coefficient: Of the soft labels: larger is sharper.
-        target: "label", or "optics" for where the simulated lens really was sharp, which only a simulated
+        target: What is learned: the label, or where a simulated lens really was sharp, which only a simulated
             store knows: the lens's unknown error is then a spread of the answer and not a noise of the label.
-        flips: Patches turned upside down ("rows"), also mirrored ("both"), and of green also laid on their
-            side ("all"): a camera may be held upright.
-        quarters: Part of the steps, the first ones, that see a quarter of each patch: they take a third of
-            the time, and most of what there is to learn can be learned from them.
-        moves: Weight of a second answer of a one-hot network, which it forgets after training: how far to
-            move. 0 for none.
-        shared_stem: Whether all positions of a one-hot network begin with the same stem; of one for whole
-            stacks, whether it begins as a measure of contrast.
-        taught: Part of what is learned that a teacher believes of the same looks, from 0 to 1; the rest is
-            the label.
-        frozen: Whether what a look says alone stays what the network that it starts from says. That is then
-            kept for every look, and putting looks together is learned quickly.
-        expects: Where the finished network expects things before it looks: "even", anywhere alike, as the
-            stores have them, or "far", the more rarely the nearer. It learns from the stores as they are;
-            what it then believes is weighed by Bayes's rule.
+        flips: Turn patches upside down; also mirror them (views change places); also lay green on its side,
+            since a camera may be held upright.
+        crops: Part of the steps, the first ones, that see a crop of half the rows and columns of each patch:
+            they take a third of the time, and most of what there is to learn can be learned from them.
+        auxiliary: Weight of the loss of an auxiliary head of a one-hot network, which is dropped after
+            training: how far to move. 0 for none.
+        shared_stem: Let all positions of a one-hot network begin with the same stem; of one for whole stacks,
+            begin as a measure of contrast.
+        distillation: Part of what is learned that is the teacher's posterior of the same looks, 0 to 1; the
+            rest is the label.
+        frozen: Keep what a look says alone as in the network that is started from. It is then cached for
+            every look, and putting looks together is learned quickly.
         seed: Of everything random.
     """
 
     problem: Problem = Problem.SINGLE_DUAL_PIXEL
-    network: Literal["one-hot", "move", "looks"] = "one-hot"
+    network: Kind = "one-hot"
     width: float = 4.0
     steps: int = 20_000
     batch: int = 128
@@ -58,56 +62,68 @@ class Recipe:
     beta1: float = 0.5
     beta2: float = 0.999
     schedule: Literal["constant", "cosine"] = "constant"
-    decay: float = 0.0
-    average: float = 0.0
-    distance: loss.Distance = "squared"
+    weight_decay: float = 0.0
+    ema: float = 0.0
+    distance: Distance = "squared"
     coefficient: float = 1.0
     target: Literal["label", "optics"] = "label"
-    flips: feed.Flips = "none"
-    quarters: float = 0.0
-    moves: float = 0.0
+    flips: Flips = "none"
+    crops: float = 0.0
+    auxiliary: float = 0.0
     shared_stem: bool = False
-    taught: float = 0.0
+    distillation: float = 0.0
     frozen: bool = False
-    expects: Literal["even", "far"] = "even"
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.network == "move" and self.problem.whole:
             raise InputError("a move network sees one look: --problem I1 or D1, not a whole stack")
-        if self.moves and (self.network != "one-hot" or self.problem.whole):
-            raise InputError("only a one-hot network of few looks can learn moves beside its answer")
+        if self.auxiliary and (self.network != "one-hot" or self.problem.whole):
+            raise InputError("only a one-hot network of few looks has an auxiliary head for moves")
+        if self.shared_stem and self.network != "one-hot":
+            raise InputError(f"only a one-hot network has a stem for each position, not a {self.network} one")
         if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
             raise InputError("steps, batch, width and learning rate are positive")
-        if self.frozen and (self.network != "looks" or self.flips != "none" or self.quarters):
+        if self.frozen and (self.network != "looks" or self.flips != "none" or self.crops):
             raise InputError(
                 "only a network of looks has a network of one look to freeze; it sees patches as they are"
             )
         if self.flips == "all" and self.views == 2:
             raise InputError("two views differ along the columns and cannot lie on their side: --flips both")
-        if not 0 <= self.quarters <= 1:
-            raise InputError("quarters is a part of the steps, from 0 to 1")
-        if not 0 <= self.taught <= 1:
-            raise InputError("taught is a part of what is learned, from 0 to 1")
+        if not 0 <= self.crops <= 1:
+            raise InputError(f"crops is a part of the steps, from 0 to 1, not {self.crops:g}")
+        if not 0 <= self.distillation <= 1:
+            raise InputError(
+                f"distillation is a part of what is learned, from 0 to 1, not {self.distillation:g}"
+            )
 
     @property
     def views(self) -> int:
         """1 green, 2 left and right."""
         return self.problem.views
 
+    def to_json(self) -> dict[str, Any]:
+        """Returns the recipe as plain JSON."""
+        return asdict(self) | {"problem": str(self.problem)}
+
+    @classmethod
+    def from_json(cls, entries: dict[str, Any]) -> "Recipe":
+        """Returns the recipe that `to_json` wrote."""
+        return cls(**{**entries, "problem": Problem(entries["problem"])})
+
 
 @dataclass(frozen=True)
-class Earlier:
-    """Finished runs that a training builds on.
+class BuildsOn:
+    """Finished runs that a training builds on, by their folders.
 
     Attributes:
-        start_from: To begin with; weights whose name and shape agree are taken. A network for green can begin
-            with one for two views, as if green were both, and one for two views with one for green, as if
-            that were their mean.
-        after: The steps before this one, the first look's first: this network then sees the start and every
-            position that they chose.
-        teacher: What it believes of a look is learned beside the label. Where a look has two sides, a label
-            is one of them by chance, and a belief says how likely each is.
+        start_from: A finished run to begin with: weights that fit are taken, also between green and two
+            views.
+        after: For a later step: the finished run of each step before it, the first one first. The network
+            then sees the start and every position that they chose.
+        teacher: A finished run of the same problem, whose posterior is learned too: --distillation says how
+            much. Where a look has two sides, a label is one of them by chance, and a posterior says how
+            likely each is.
     """
 
     start_from: Path | None = None
@@ -115,25 +131,27 @@ class Earlier:
     teacher: Path | None = None
 
     def check(self, recipe: Recipe) -> None:
-        """Raises ValueError if a recipe wants other runs than these."""
+        """Raises InputError if a recipe needs other runs than these."""
         if recipe.frozen and self.start_from is None:
             raise InputError("what is frozen is the network of a finished run: --start-from")
         if recipe.frozen and self.teacher is not None:
-            raise InputError("a teacher sees looks, and a frozen network only what was said of them")
-        if bool(recipe.taught) != (self.teacher is not None):
-            raise InputError("--teacher and --taught belong together: whose belief is learned, and how much")
+            raise InputError("a teacher sees looks, and a frozen network only what is cached of them")
+        if bool(recipe.distillation) != (self.teacher is not None):
+            raise InputError(
+                "--teacher and --distillation belong together: whose posterior is learned, and how much"
+            )
 
 
 @dataclass(frozen=True)
-class Practice:
+class RunSettings:
     """How a training is run; none of it decides what is learned, except when it ends early.
 
     Attributes:
-        device: "cpu", "cuda" or "mps".
-        precision: "float32", or "bfloat16" for mixed precision.
-        validate_every: Steps between validations.
-        validate_patches: How many patches each looks at.
-        patience: Validations without a lower loss after which the training ends; 0 for never.
+        device: Where it is computed: cpu, cuda or mps.
+        precision: bfloat16 for mixed precision, which pays on a GPU and at large widths.
+        validate_every: Steps between validations, each followed by a checkpoint.
+        validate_patches: How many patches a validation looks at.
+        patience: End after so many validations without a lower loss; 0 for never.
     """
 
     device: str = "cpu"
@@ -151,4 +169,4 @@ def learning_rate(recipe: Recipe, step: int) -> float:
     if step < warm:
         return recipe.learning_rate * (step + 1) / warm
     along = (step - warm) / max(1, recipe.steps - warm)
-    return recipe.learning_rate * 0.5 * (1 + float(np.cos(np.pi * along)))
+    return recipe.learning_rate * 0.5 * (1 + math.cos(math.pi * along))

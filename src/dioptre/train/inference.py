@@ -1,6 +1,6 @@
-"""Networks that no longer learn, at their quickest: as ONNX, run by ONNX Runtime.
+"""Networks that do not learn, run by ONNX Runtime.
 
-On a processor that is three times as fast as torch, which matters where a finished network looks at every
+On a processor that is three times as fast as torch, which matters where a trained network looks at every
 slice of every patch before another one learns from that.
 """
 
@@ -20,7 +20,7 @@ OPSET = 18
 INPUTS = ("pixels", "indices", "where")
 OUTPUT = "logits"
 
-Asked = Callable[..., Float[Tensor, "batch ..."]]
+Inference = Callable[..., Float[Tensor, "batch ..."]]  # what a network answers, without gradients
 
 
 def trace(
@@ -49,8 +49,8 @@ def trace(
         return onnx.load(file)
 
 
-def quicken(network: nn.Module, *given: Shaped[Tensor, "batch ..."]) -> Asked:
-    """Returns a network in its quickest form, for any number of inputs like those given.
+def inference_session(network: nn.Module, *given: Shaped[Tensor, "batch ..."]) -> Inference:
+    """Returns a network in its fastest form, for any number of inputs like those given.
 
     On a processor the weights are copied: what the network learns later is not seen.
     """
@@ -60,8 +60,29 @@ def quicken(network: nn.Module, *given: Shaped[Tensor, "batch ..."]) -> Asked:
     session = session_of(model.SerializeToString())
     wanted = [one.name for one in session.get_inputs()]
 
-    def ask(*tensors: Shaped[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
+    def infer(*tensors: Shaped[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
         named = dict(zip(INPUTS, tensors, strict=True))
         return torch.from_numpy(session.run(None, {name: named[name].numpy() for name in wanted})[0])
 
-    return ask
+    return infer
+
+
+class LazyInference:
+    """A network whose session is started with the first looks of each shape that come."""
+
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network
+        self.sessions: dict[tuple[torch.Size, ...], Inference] = {}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is computed."""
+        return next(self.network.parameters()).device
+
+    @torch.no_grad()
+    def __call__(self, *given: Shaped[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
+        """Returns what the network answers."""
+        shapes = tuple(one.shape[1:] for one in given)
+        if shapes not in self.sessions:
+            self.sessions[shapes] = inference_session(self.network, *given)
+        return self.sessions[shapes](*given)

@@ -1,0 +1,104 @@
+"""A shipped network from nothing: its stores simulated, its stages trained, its file exported.
+
+    OUT/stores/<name>        simulated stores; OUT/stores/painted, pictures for one of them
+    OUT/runs/<stage>         the runs of its stages, and of those that it builds on
+    OUT/weights/<name>.onnx  the network
+
+What is finished is not done again; what was stopped goes on. Several networks can share one OUT.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from dioptre.dataset.manifest import MANIFEST, PARTIAL
+from dioptre.errors import FileError, InputError
+from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.recipes import PAINTED, SHIPPED, Catalogue, Stage
+from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.simulate import simulate
+from dioptre.train.cache import Done, unwatched
+from dioptre.train.export import Exported, export
+from dioptre.train.fit import Watch, train
+from dioptre.train.folder import open_run
+from dioptre.train.ranks import Rank
+from dioptre.train.recipe import BuildsOn, RunSettings
+
+PAINT = Path(__file__).parents[3] / "runs" / "paint.py"  # in a checkout of the repository
+Say = Callable[[str], None]
+
+
+def train_shipped(
+    name: str,
+    out: Path,
+    settings: RunSettings,
+    watch: Watch | None = None,
+    done: Done = unwatched,
+    say: Say = lambda _line: None,
+    catalogue: Catalogue = SHIPPED,
+) -> Exported:
+    """Makes a network of a catalogue and returns what its export found.
+
+    Args:
+        name: Of the network.
+        out: The folder; it may hold other networks' stores and runs already.
+        settings: Device and precision; how a stage is validated is its own.
+        watch: Told now and then where a training is.
+        done: Told how far the simulation, or an earlier network, is with the patches.
+        say: Told in words what begins.
+        catalogue: The rows.
+    """
+    if Rank.find().world > 1:
+        raise InputError("a recipe runs in one process; give several to its stages one by one, by torchrun")
+    stages = catalogue.stages_of(name)
+    for stage in stages:
+        run = out / "runs" / stage.name
+        if (run / MANIFEST).exists():
+            _check_recipe(run, stage)
+            continue
+        for store in stage.stores:
+            _make_store(store, catalogue.stores[store], out / "stores", done, say)
+        say(f"training {stage.name}")
+        data = [out / "stores" / store for store in stage.stores]
+        how = replace(stage.settings, device=settings.device, precision=settings.precision)
+        train(data, run, stage.recipe, how, _builds_on(stage, out / "runs"), watch, done)
+    row = catalogue.find(name)
+    return export(out / "runs" / name, out / "weights" / f"{name}.onnx", row.half)
+
+
+def _check_recipe(run: Path, stage: Stage) -> None:
+    if open_run(run).recipe != stage.recipe:
+        raise FileError(f"{run} was trained with another recipe than that of {stage.name}; delete it first")
+
+
+def _builds_on(stage: Stage, runs: Path) -> BuildsOn:
+    return BuildsOn(
+        runs / stage.start_from if stage.start_from else None,
+        tuple(runs / name for name in stage.after),
+        runs / stage.teacher if stage.teacher else None,
+    )
+
+
+def _make_store(name: str, store: Simulation, stores: Path, done: Done, say: Say) -> None:
+    """Simulates a store that is not there yet."""
+    if (stores / name / MANIFEST).exists():
+        return
+    say(f"simulating {name}")
+    if store.textures == PAINTED:
+        store = replace(store, textures=str(_paint(stores / PAINTED, say)))
+    with local_executor() as executor:
+        simulate(stores / name, store, executor, done)
+
+
+def _paint(folder: Path, say: Say) -> Path:
+    """Paints pictures into a folder, if they are not there yet, and returns it."""
+    if folder.exists():
+        return folder
+    if not PAINT.exists():
+        raise InputError(f"painted pictures are made by {PAINT}, which only a checkout of dioptre has")
+    say("painting pictures")
+    partial = folder.with_name(folder.name + PARTIAL)
+    subprocess.run([sys.executable, str(PAINT), str(partial)], check=True)  # noqa: S603
+    return partial.rename(folder)

@@ -1,0 +1,120 @@
+"""A tiny catalogue, from nothing to files."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dioptre.dataset.store import open_patches
+from dioptre.methods.learned import Learned
+
+torch = pytest.importorskip("torch")
+
+from dioptre.methods.measure import THREADS  # noqa: E402
+from dioptre.pipeline import training  # noqa: E402
+from dioptre.pipeline.recipes import PAINTED, Catalogue, ShippedNetwork, Stage  # noqa: E402
+from dioptre.pipeline.settings import Simulation  # noqa: E402
+from dioptre.pipeline.training import train_shipped  # noqa: E402
+from dioptre.train.recipe import Recipe, RunSettings  # noqa: E402
+
+STORES = {
+    "patches": Simulation(2, 1, split="train"),
+    "others": Simulation(2, 2, split="validation"),
+    "plain": Simulation(1, 3, textures=PAINTED, split="train"),
+}
+BOTH = ("patches", "others")
+QUICK = RunSettings(validate_every=2, validate_patches=2)
+MOVE = Recipe(network="move", width=0.25, steps=2, batch=2)
+LOOKS = replace(MOVE, network="looks", frozen=True)
+LATER = replace(MOVE, network="one-hot", distillation=0.5, crops=0.5)
+TINY = Catalogue(
+    STORES,
+    (
+        ShippedNetwork(
+            (
+                Stage("begun", MOVE, BOTH, settings=QUICK),
+                Stage("move", replace(MOVE, target="optics"), BOTH, "begun", settings=QUICK),
+            )
+        ),
+        ShippedNetwork((Stage("looks", LOOKS, BOTH, "move", settings=QUICK),), half=False),
+        ShippedNetwork((Stage("step", LATER, BOTH, "", ("move",), "begun", QUICK),)),
+        ShippedNetwork((Stage("painted-move", MOVE, (*BOTH, "plain"), settings=QUICK),)),
+    ),
+)
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_num_threads(1)  # pytest runs on all cores already
+    monkeypatch.setenv(THREADS, "1")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("recipes")
+
+
+def run(name: str, out: Path) -> list[str]:
+    """Makes a network and returns what was said."""
+    said: list[str] = []
+    found = train_shipped(name, out, RunSettings(), say=said.append, catalogue=TINY)
+    assert found.path == out / "weights" / f"{name}.onnx"
+    return said
+
+
+def test_a_network_is_made_from_nothing_and_nothing_is_made_twice(out: Path) -> None:
+    assert run("looks", out) == [
+        "simulating patches",
+        "simulating others",
+        "training begun",
+        "training move",
+        "training looks",
+    ]
+    card = Learned(out / "weights" / "looks.onnx").card
+    stores = [open_patches(out / "stores" / name).manifest["sha256"] for name in BOTH]
+    assert card.lineage["data"] == stores
+    assert card.lineage["start_from"]["start_from"]["recipe"] == MOVE.to_json()
+    assert run("looks", out) == []
+    assert run("step", out) == ["training step"]
+    step = Learned(out / "weights" / "step.onnx").card
+    assert step.looks == 2
+    assert step.lineage["after"] == [card.lineage["start_from"]]
+    assert step.lineage["teacher"] == card.lineage["start_from"]["start_from"]
+
+
+def test_a_run_of_another_recipe_is_not_taken_for_a_stage(out: Path) -> None:
+    run("move", out)
+    stages = tuple(replace(stage, recipe=replace(stage.recipe, seed=5)) for stage in TINY.networks[0].stages)
+    other = Catalogue(STORES, (ShippedNetwork(stages),))
+    with pytest.raises(ValueError, match="another recipe than that of begun"):
+        train_shipped("move", out, RunSettings(), catalogue=other)
+
+
+def test_pictures_are_painted_for_the_stores_that_need_them(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "paint.py"
+    script.write_text(
+        "import sys, cv2, numpy as np\nfrom pathlib import Path\nPath(sys.argv[1]).mkdir()\n"
+        "picture = np.random.default_rng(0).integers(0, 65535, (400, 400)).astype(np.uint16)\n"
+        "cv2.imwrite(sys.argv[1] + '/panel000.png', picture)\n"
+    )
+    monkeypatch.setattr(training, "PAINT", script)
+    assert "painting pictures" in run("painted-move", out)
+    assert [file.name for file in (out / "stores" / "painted").iterdir()] == ["panel000.png"]
+    plain = open_patches(out / "stores" / "plain")
+    assert list(plain.manifest["config"]["textures"]) == ["panel000.png"]
+    assert np.isfinite(plain.stack([0]).pixels).all()
+
+
+def test_painting_needs_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "PAINT", tmp_path / "nowhere.py")
+    with pytest.raises(ValueError, match="only a checkout"):
+        training._paint(tmp_path / "painted", lambda _: None)
+
+
+def test_a_recipe_runs_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="in one process"):
+        train_shipped("move", tmp_path, RunSettings(), catalogue=TINY)

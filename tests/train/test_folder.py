@@ -1,0 +1,75 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from dioptre.dataset.manifest import hash_file
+from dioptre.dataset.store import PatchStore
+from dioptre.methods.learned import Learned
+from dioptre.train.export import export
+from dioptre.train.fit import train
+from dioptre.train.folder import BEST, open_run
+from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
+
+TINY = Recipe(network="move", width=0.25, steps=2, batch=8)
+QUICK = RunSettings(validate_every=2, validate_patches=8)
+
+
+def test_the_lineage_of_a_network_reaches_to_the_first_run(store: PatchStore, tmp_path: Path) -> None:
+    train([store.path], tmp_path / "first", TINY, QUICK)
+    train([store.path], tmp_path / "second", replace(TINY, seed=1), QUICK, BuildsOn(tmp_path / "first"))
+    third = replace(TINY, seed=2, distillation=0.5)
+    runs = BuildsOn(start_from=tmp_path / "second", teacher=tmp_path / "first")
+    train([store.path], tmp_path / "third", third, QUICK, runs)
+    export(tmp_path / "third", tmp_path / "third.onnx")
+    card = Learned(tmp_path / "third.onnx").card
+    lineage = card.lineage
+    hashes = {name: hash_file(tmp_path / name / BEST) for name in ("first", "second", "third")}
+    assert lineage["weights"] == hashes["third"]
+    assert lineage["data"] == [store.manifest["sha256"]]
+    assert lineage["recipe"] == card.recipe == third.to_json()
+    assert lineage["start_from"]["weights"] == hashes["second"]
+    assert lineage["start_from"]["start_from"]["weights"] == lineage["teacher"]["weights"] == hashes["first"]
+    assert lineage["start_from"]["start_from"]["start_from"] is None
+    assert lineage["after"] == []
+    assert json.loads(card.to_json())["lineage"] == lineage
+
+
+def test_a_run_is_not_resumed_on_other_weights_of_the_same_recipe(store: PatchStore, tmp_path: Path) -> None:
+    train([store.path], tmp_path / "first", TINY, QUICK)
+
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    on = BuildsOn(tmp_path / "first")
+    with pytest.raises(KeyboardInterrupt):
+        train([store.path], tmp_path / "second", TINY, QUICK, on, watch=stop)
+    manifest = tmp_path / "first" / "manifest.json"
+    entries = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**entries, "weights": "0" * 64}))
+    with pytest.raises(ValueError, match="start_from weights"):
+        train([store.path], tmp_path / "second", TINY, QUICK, on)
+
+
+def test_a_folder_of_something_else_is_no_run(store: PatchStore, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="holds patches, not a training"):
+        open_run(store.path)
+    train([store.path], tmp_path / "old", TINY, QUICK)
+    manifest = tmp_path / "old" / "manifest.json"
+    entries = json.loads(manifest.read_text())
+    del entries["weights"]
+    manifest.write_text(json.dumps(entries))
+    with pytest.raises(ValueError, match="no lineage"):
+        open_run(tmp_path / "old")
+
+
+def test_the_network_of_a_run_has_its_best_weights(store: PatchStore, tmp_path: Path) -> None:
+    train([store.path], tmp_path / "run", TINY, QUICK)
+    run = open_run(tmp_path / "run")
+    network = run.network()
+    assert not network.training
+    for name, one in run.weights().items():
+        assert torch.equal(network.state_dict()[name], one)
+    assert (run.looks, run.positions, run.recipe) == (1, 7, TINY)

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+import torch
+
+from dioptre.dataset.store import PatchStore
+from dioptre.train.feed import Batch, JoinedStores
+from dioptre.train.loss import soft_labels
+from dioptre.train.recipe import Recipe
+from dioptre.train.supervision import Supervision, match_beyond, targets
+
+
+def batch() -> Batch:
+    target = torch.tensor([2.0, 4.4, 9.0])
+    return Batch(torch.rand(3, 1, 2, 8, 8), torch.tensor([[1], [2], [3]]), torch.zeros(3, 2), target)
+
+
+def test_only_a_simulated_store_knows_its_lens(store: PatchStore) -> None:
+    source = JoinedStores((store,))
+    np.testing.assert_array_equal(targets(source, Recipe()), store.column("truth"))
+    with pytest.raises(ValueError, match="--target label"):
+        targets(source, Recipe(target="optics"))
+
+
+def test_a_relative_network_learns_what_lies_beyond() -> None:
+    given = batch()
+    flat = Supervision(Recipe(), 7).labels(given)
+    torch.testing.assert_close(flat, soft_labels(given.target, 7))
+    wide = Supervision(Recipe(network="move"), 7).labels(given)
+    torch.testing.assert_close(wide[:2, 1:-1], flat[:2])
+    assert wide[2].tolist() == [0.0] * 8 + [1.0]
+
+
+def test_a_part_of_what_is_learned_is_the_teachers_posterior() -> None:
+    given, logits = batch(), torch.randn(3, 9)
+    recipe = Recipe(network="move", distillation=0.25)
+    labels = Supervision(recipe, 7, lambda *_: logits).labels(given)
+    plain = Supervision(Recipe(network="move"), 7).labels(given)
+    torch.testing.assert_close(labels, 0.75 * plain + 0.25 * torch.softmax(logits, dim=1))
+
+
+def test_a_teacher_may_know_more_of_beyond_or_less() -> None:
+    wide = torch.softmax(torch.randn(2, 9), dim=1)
+    narrow = match_beyond(wide, 7, beyond=False)
+    torch.testing.assert_close(narrow, wide[:, 1:-1] / wide[:, 1:-1].sum(dim=1, keepdim=True))
+    assert match_beyond(narrow, 7, beyond=True)[:, [0, -1]].abs().max() == 0
+    assert match_beyond(wide, 7, beyond=True) is wide
