@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -87,14 +87,12 @@ def ssd(left: View, right: View, reach: int) -> Tiles:
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     n, rows, cols = left.shape
     down, across = tiles_of(rows, cols, reach)
-    steps = _halved(reach)
     shifts, weights = np.empty((n, down, across)), np.empty((n, down, across))
-    likeness = np.empty((n, 2 * steps + 1))
+    likeness = np.empty((n, 2 * _halved(reach) + 1))
 
     def work(some: slice) -> None:
-        for at in range(some.start, some.stop):  # one patch at a time stays in the cache
-            one = slice(at, at + 1)
-            likeness[at] = _match_tiles(left[one], right[one], steps, shifts[one], weights[one])
+        found = shifts[some], weights[some], likeness[some]
+        kernels().match_tiles(left[some], right[some], LOCAL, TILE, INDEPENDENT, CONTRAST, PASSES, *found)
 
     _share(work, n)
     return Tiles(HALF * shifts, weights / HALF**2, likeness)
@@ -107,34 +105,6 @@ def tiles_of(rows: int, cols: int, reach: int) -> tuple[int, int]:
 
 def _halved(reach: int) -> int:
     return -(-reach // HALF)
-
-
-def _match_tiles(
-    left: View, right: View, reach: int, shifts: Any, weights: Any
-) -> Float[np.ndarray, " shift"]:
-    """Fills in the smoothed shifts and the weights of the tiles of a patch, and returns its likeness."""
-    fast = kernels()
-    size = len(left), left.shape[1] // HALF, left.shape[2] // HALF
-    small, *flat = (np.empty(size, np.float32) for _ in range(3))
-    for view, out in zip((left, right), flat, strict=True):
-        fast.halve(view, small)
-        fast.divide_by_local_mean(small, LOCAL, out)
-    _, down, across = shifts.shape
-    curves = np.empty((*shifts.shape, 2 * reach + 1), np.float32)
-    fast.ssd_curves(*flat, reach, TILE, curves)
-    raw, worth, heard = np.empty_like(shifts), np.empty_like(shifts), np.empty_like(shifts)
-    fast.tile_minima(curves, INDEPENDENT, raw, worth)
-    parts = [view[:, : down * TILE, reach : reach + across * TILE] for view in flat]
-    guide = parts[0].reshape(-1, down, TILE, across, TILE).mean(axis=(2, 4))
-    middle = weighted_median(_flat(raw), _flat(worth))
-    about = np.broadcast_to(middle[:, None, None], raw.shape)
-    for _ in range(PASSES):
-        fast.smooth_tiles(raw, worth, guide, CONTRAST, about, shifts, heard)
-        about = shifts.copy()
-    weights[...] = heard
-    energy = sum(float(np.einsum("iyx,iyx->", part, part)) for part in parts)
-    total = curves.sum(axis=(0, 1, 2), dtype=np.float64)
-    return 1 - total / energy if energy > 0 else np.zeros(2 * reach + 1)
 
 
 # Curves

@@ -52,6 +52,7 @@ from dioptre.methods.kernels.local import local_cells as local_cells
 from dioptre.methods.kernels.local import local_corners as local_corners
 from dioptre.methods.kernels.matching import divide_by_local_mean as divide_by_local_mean
 from dioptre.methods.kernels.matching import halve as halve
+from dioptre.methods.kernels.matching import match_tiles as match_tiles
 from dioptre.methods.kernels.matching import smooth_tiles as smooth_tiles
 from dioptre.methods.kernels.matching import ssd_curves as ssd_curves
 from dioptre.methods.kernels.matching import tile_minima as tile_minima

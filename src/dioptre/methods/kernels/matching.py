@@ -217,3 +217,56 @@ def smooth_tiles(shifts, weights, guide, contrast, about, out, heard):
                         mass += weights[i, y, x] / apart
                 out[i, r, c] = total / mass if mass > 0.0 else about[i, r, c]
                 heard[i, r, c] = mass
+
+
+@kernel
+def _median(values, weights):
+    """Returns the value that half of the weight does not exceed; 0 without weight."""
+    order = np.argsort(values)
+    total = weights.sum()
+    upto = 0.0
+    for at in order:
+        upto += weights[at]
+        if upto >= total / 2 and total > 0.0:
+            return values[at]
+    return 0.0
+
+
+@kernel
+def match_tiles(left, right, local, tile, samples, contrast, passes, shifts, weights, likeness):
+    """Fills in the smoothed shifts of tiles and their weights, (image, down, across), and the likeness.
+
+    All in pixels of half size; one patch after the other, so that it stays in the cache.
+    """
+    n, down, across = shifts.shape
+    reach = likeness.shape[1] // 2
+    size = (1, left.shape[1] // 2, left.shape[2] // 2)
+    small, one, other = np.empty(size, F), np.empty(size, F), np.empty(size, F)
+    curves = np.empty((1, down, across, 2 * reach + 1), F)
+    raw, worth, guide = np.empty((1, down, across)), np.empty((1, down, across)), np.empty((1, down, across))
+    about = np.empty((1, down, across))
+    for i in range(n):
+        halve(left[i : i + 1], small)
+        divide_by_local_mean(small, local, one)
+        halve(right[i : i + 1], small)
+        divide_by_local_mean(small, local, other)
+        ssd_curves(one, other, reach, tile, curves)
+        tile_minima(curves, samples, raw, worth)
+        energy = 0.0
+        for r in range(down):
+            for c in range(across):
+                y, x = r * tile, reach + c * tile
+                seen, beside = one[0, y : y + tile, x : x + tile], other[0, y : y + tile, x : x + tile]
+                guide[0, r, c] = seen.mean()
+                for row in range(tile):
+                    energy += _dot(seen[row], seen[row]) + _dot(beside[row], beside[row])
+        about[:] = _median(raw.ravel(), worth.ravel())
+        for _ in range(passes):
+            smooth_tiles(raw, worth, guide, contrast, about, shifts[i : i + 1], weights[i : i + 1])
+            about[:] = shifts[i : i + 1]
+        for k in range(2 * reach + 1):
+            total = 0.0
+            for r in range(down):
+                for c in range(across):
+                    total += curves[0, r, c, k]
+            likeness[i, k] = 1.0 - total / energy if energy > 0.0 else 0.0
