@@ -53,7 +53,9 @@ def views(stack: FocalStack, pixels: np.ndarray) -> FocalStack:
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(("truth", "start"), [(10, 10), (10, 20), (20, 10), (24, 2), (24, 44), (40, 30)])
 def test_one_look_at_a_plane_tells_where_it_is_sharp(key: str, truth: int, start: int) -> None:
-    assert answer(key, look(plane(truth), start)) == pytest.approx(truth, abs=2 if abs(truth - start) < 12 else 5)
+    assert answer(key, look(plane(truth), start)) == pytest.approx(
+        truth, abs=2 if abs(truth - start) < 12 else 5
+    )
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -26,7 +26,9 @@ def texture(rng: np.random.Generator, size: int = 192, smooth: float = 1.5) -> n
     return 0.4 + 0.1 * noise / noise.std()
 
 
-def shifted_pair(shift: float, rng: np.random.Generator, smooth: float = 1.5) -> tuple[np.ndarray, np.ndarray]:
+def shifted_pair(
+    shift: float, rng: np.random.Generator, smooth: float = 1.5
+) -> tuple[np.ndarray, np.ndarray]:
     """Views of one texture whose right one lies so many pixels to the right, 128 x 128."""
     left = texture(rng, smooth=smooth)
     right = np.fft.ifft2(fourier_shift(np.fft.fft2(left), (0.0, shift))).real
@@ -195,7 +197,10 @@ def test_flat_views_correlate_by_nothing_and_have_no_peak() -> None:
     curves = zncc(flat, flat, 5)
     assert (curves == 0).all()
     assert np.isneginf(local_peaks(curves)[1]).all()
-    assert ssd(np.full((1, 128, 128), 0.4, np.float32), np.full((1, 128, 128), 0.4, np.float32), 9).medians() == 0
+    assert (
+        ssd(np.full((1, 128, 128), 0.4, np.float32), np.full((1, 128, 128), 0.4, np.float32), 9).medians()
+        == 0
+    )
 
 
 def test_a_parabola_is_found_exactly() -> None:

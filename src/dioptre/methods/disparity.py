@@ -37,6 +37,7 @@ from dioptre.methods.matching import (
     View,
     bend_at,
     local_peaks,
+    smallest_patch,
     ssd,
     tiles_of,
     weighted_median,
@@ -162,10 +163,10 @@ class Disparity:
             return "needs the left and the right view, but there is only green"
         reach = self.calibration.reach
         if min(tiles_of(*shape, reach)) < FEW_TILES:
-            least = FEW_TILES * TILE * HALF
+            rows, cols = smallest_patch(reach)
             return (
-                f"needs at least {least + 2 * reach} x {least} pixels, since it searches {reach} to each "
-                f"side, not {shape[1]} x {shape[0]}"
+                f"needs at least {cols} x {rows} pixels, since it searches {reach} to each side, "
+                f"not {shape[1]} x {shape[0]}"
             )
         return self.calibration.refusal(grid, shape)
 

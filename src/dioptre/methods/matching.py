@@ -103,6 +103,12 @@ def tiles_of(rows: int, cols: int, reach: int) -> tuple[int, int]:
     return rows // HALF // TILE, max(0, cols // HALF - 2 * _halved(reach)) // TILE
 
 
+def smallest_patch(reach: int) -> tuple[int, int]:
+    """Returns the rows and columns of a patch with FEW_TILES in each direction."""
+    least = FEW_TILES * TILE
+    return HALF * least, HALF * (least + 2 * _halved(reach))
+
+
 def _halved(reach: int) -> int:
     return -(-reach // HALF)
 
