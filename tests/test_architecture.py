@@ -91,3 +91,17 @@ def test_every_module_says_what_it_holds(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_no_module_is_a_drawer_for_odds_and_ends(path: Path) -> None:
     assert path.stem not in {"utils", "util", "common", "helpers", "misc"}
+
+
+KERNELS = {"kernels"}  # compiled loops may be as long as they must
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if not KERNELS & set(path.with_suffix("").parts)], ids=dotted
+)
+def test_files_and_functions_can_be_read_at_one_sitting(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 450
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    lengths = {node.name: (node.end_lineno or 0) - node.lineno + 1 for node in functions}
+    assert {name: length for name, length in lengths.items() if length > 60} == {}

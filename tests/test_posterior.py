@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError, NetworkError
-from dioptre.posterior import Decision, DepthPrior, Posterior
+from dioptre.posterior import BEYOND, Decision, DepthPrior, Posterior
 
 N = 6
 
@@ -280,3 +280,26 @@ def test_draws_fall_on_positions_as_often_as_their_weights(prior: DepthPrior) ->
     assert places.max() <= 1
     counts = np.histogram(places, bins=4, range=(0.0, 1.0))[0] / draws
     np.testing.assert_allclose(counts, prior.weights(4), atol=0.012)
+
+
+# An answer where a part lies beyond the ladder
+
+
+@pytest.mark.parametrize("decision", list(Decision))
+def test_an_answer_is_on_the_ladder_until_the_focus_is_clearly_beyond(decision: Decision) -> None:
+    side = of_probabilities(
+        [0.0, 0.0, 0.3, 0.05, 0.0, 0.0, 0.65], decision
+    )  # one green look near the near end
+    assert side.scores().argmax() == 1
+    clear = of_probabilities([0.0, 0.0, 0.03, 0.02, 0.0, 0.0, 0.95], decision)
+    assert clear.beyond_near[0] >= BEYOND
+    assert clear.scores().argmax() == 4
+    nowhere = of_probabilities([0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5], decision)
+    assert nowhere.scores().argmax() in (0, 4)
+
+
+def test_what_is_beyond_counts_for_the_end_only_if_it_is_believed() -> None:
+    near = of_probabilities([0.0, 0.0, 0.3, 0.1, 0.0, 0.0, 0.6], Decision.MEDIAN)
+    np.testing.assert_allclose(near.reachable, [[0.0, 0.75, 0.25, 0.0, 0.0]])
+    far = of_probabilities([0.92, 0.0, 0.08, 0.0, 0.0, 0.0, 0.0], Decision.MEDIAN)
+    np.testing.assert_allclose(far.reachable, [[0.92, 0.08, 0.0, 0.0, 0.0]])

@@ -22,7 +22,7 @@ from dioptre.errors import InputError, NetworkError
 Scores = Float[np.ndarray, "batch n"]
 FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
 SUM_TOLERANCE = 1e-6
-BEYOND = 0.9  # how much of a posterior beyond the ends of the ladder means that the focus is there
+BEYOND = 0.9  # how much of a posterior beyond an end of the ladder means that the focus is there
 
 
 class Decision(StrEnum):
@@ -125,8 +125,9 @@ class Posterior:
 
     @property
     def is_beyond(self) -> Bool[np.ndarray, " batch"]:
-        """Which scenes have their focus beyond an end of the ladder, whichever of the two."""
-        return self.beyond_far + self.beyond_near >= BEYOND
+        """Which scenes have their focus clearly beyond one end of the ladder, or nowhere on it."""
+        clear = np.maximum(self.beyond_far, self.beyond_near) >= BEYOND
+        return clear | (self.ladder.sum(axis=1) <= 0)
 
     @property
     def held(self) -> Scores:

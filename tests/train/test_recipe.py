@@ -48,7 +48,7 @@ def test_the_rate_rises_and_falls() -> None:
 )
 def test_impossible_recipes_are_refused(recipe: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        Recipe(**recipe)
+        Recipe(**recipe).check()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import tyro
 
+from dioptre.cli.console import DONE
 from dioptre.errors import InputError
 
 
@@ -16,25 +17,23 @@ class Export:
     """Write the network of a finished training as an ONNX file that explains itself.
 
     What was written is run and compared with torch before it gets its name.
+
+    Attributes:
+        run: Folder that `dioptre train` wrote.
+        model: The file.
+        half: Store weights in half precision: half the file, the same speed.
+        int8: Compute in 8-bit integers, calibrated on the patches of --data; prints what accuracy that costs.
+        data: Patch store to calibrate integers on (its split train) and to measure them (its split
+            validation).
+        json: Print what was found as JSON.
     """
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Folder that `dioptre train` wrote."""
-
     model: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL.onnx")]
-    """The file."""
-
     half: bool = False
-    """Store weights in half precision: half the file, the same speed."""
-
     int8: bool = False
-    """Compute in 8-bit integers, calibrated on the patches of --data; prints what accuracy that costs."""
-
     data: Annotated[Path | None, tyro.conf.arg(metavar="DATA")] = None
-    """Patch store to calibrate integers on (its split train) and to measure them (its split validation)."""
-
     json: bool = False
-    """Print what was found as JSON."""
 
 
 def run_export(config: Export) -> int:
@@ -53,7 +52,7 @@ def run_export(config: Export) -> int:
         found = export(config.run, config.model, config.half)
     if config.json:
         sys.stdout.write(json.dumps({**asdict(found), "path": str(found.path)}) + "\n")
-        return 0
+        return DONE
     sys.stdout.write(
         f"wrote {found.path}: {found.bytes / 1e6:.2f} MB; probabilities differ from torch's by at most "
         f"{found.difference:.2g}\n"
@@ -63,4 +62,4 @@ def run_export(config: Export) -> int:
             f"mean error on validation patches: {found.mae:.3f} indices in integers, "
             f"{found.torch_mae:.3f} before\n"
         )
-    return 0
+    return DONE

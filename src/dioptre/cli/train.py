@@ -4,14 +4,14 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dioptre.cli.console import progress
+from dioptre.cli.console import DONE, progress
 from dioptre.errors import InputError, MissingExtraError
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
 
@@ -32,26 +32,25 @@ class Train:
 
     The defaults are the paper's recipe, which needs a GPU or days. A run that was stopped goes on from its
     last checkpoint. TensorBoard reads OUT. Start it with torchrun for several processes.
+
+    Attributes:
+        folders: A patch store with the splits train and validation, and the folder to write; with --recipe,
+            only the latter.
+        training: What to train.
+        builds_on: Finished runs that it builds on.
+        running: How to run it.
+        recipe: Train a shipped network from nothing: makes OUT/stores, OUT/runs and OUT/weights/NAME.onnx.
+        also: Further stores of the same ladder and patch size; may be given several times.
     """
 
     folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[DATA] OUT")]
-    """A patch store with the splits train and validation; the folder to write. With --recipe only that."""
-
-    recipe: Annotated[str, tyro.conf.arg(metavar="NAME")] = ""
-    """Train a shipped network from nothing: makes OUT/stores, OUT/runs and OUT/weights/NAME.onnx."""
-
-    also: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="DATA")] = ()
-    """Further stores of the same ladder and patch size; may be given several times."""
-
-    training: Annotated[Recipe, tyro.conf.OmitArgPrefixes, tyro.conf.EnumChoicesFromValues] = field(
-        default_factory=Recipe
-    )
-
+    training: Annotated[Recipe, tyro.conf.OmitArgPrefixes, tyro.conf.EnumChoicesFromValues]
     builds_on: Annotated[
         BuildsOn, tyro.conf.OmitArgPrefixes, tyro.conf.UseAppendAction, tyro.conf.DisallowNone
-    ] = field(default_factory=BuildsOn)
-
-    running: Annotated[RunSettings, tyro.conf.OmitArgPrefixes] = field(default_factory=RunSettings)
+    ]
+    running: Annotated[RunSettings, tyro.conf.OmitArgPrefixes]
+    recipe: Annotated[str, tyro.conf.arg(metavar="NAME")] = ""
+    also: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="DATA")] = ()
 
 
 def need_torch() -> None:
@@ -83,7 +82,7 @@ def run_train(config: Train) -> int:
             moved,
         )
     sys.stdout.write(f"best at step {best.step}: mean error {best.mae:.3f} indices; wrote {out}\n")
-    return 0
+    return DONE
 
 
 def _run_recipe(config: Train) -> int:
@@ -97,7 +96,7 @@ def _run_recipe(config: Train) -> int:
     with progress("training", quiet=False) as moved:
         found = train_shipped(config.recipe, config.folders[0], running, _watch(moved), moved, _say)
     _say(f"wrote {found.path}: {found.bytes / 1e6:.2f} MB")
-    return 0
+    return DONE
 
 
 def _watch(moved: Callable[[int, int], None]) -> Callable[["Progress"], None]:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
+from dioptre.dataset.labels import in_crop
 from dioptre.dataset.store import PatchStore
 from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
@@ -53,7 +54,7 @@ SCHEMA = pa.schema(
         ("device", pa.string()),
     ]
 )
-DEFAULTS: Mapping[str, object] = {"in_crop": True, "light": "", "device": ""}
+DEFAULTS: Mapping[str, object] = {"light": "", "device": ""}
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,12 +226,25 @@ def _table(
         "prior": [prior.name] * count,
         **_judged(answers.verdicts, count),
     }
+    columns["in_crop"] = _in_crop(store)[each]
     for name in ("split", "scene", "capture", "truth"):
         columns[name] = store.table.column(name).take(pa.array(each))
     for name, default in DEFAULTS.items():
         known = name in store.table.column_names
         columns[name] = store.table.column(name).take(pa.array(each)) if known else [default] * count
     return pa.table({field.name: columns[field.name] for field in SCHEMA}).cast(SCHEMA)
+
+
+def _in_crop(store: PatchStore) -> Bool[np.ndarray, " patch"]:
+    """Returns which patches lie in the central 1.5x crop; all of a store that does not know its frame."""
+    if "in_crop" in store.table.column_names:
+        return store.column("in_crop")
+    simulated = store.manifest.get("config", {}).get("camera", {})
+    frame = store.frame or simulated.get("frame")
+    if frame is None or not {"row", "col"} <= set(store.table.column_names):
+        return np.ones(len(store), bool)
+    corners = np.stack([store.column("row"), store.column("col")], axis=1)
+    return in_crop(corners, (int(frame[0]), int(frame[1])), store.format.size)
 
 
 def _judged(verdicts: Sequence[Verdict], count: int) -> dict[str, object]:

@@ -144,14 +144,20 @@ def policy_of(method: Method, looks: int, sure: float = NEVER) -> SearchPolicy:
     return SearchPolicy(looks, LOOKS_APART if method.looks == ANY else 0, sure)
 
 
+def leaders_of(method: Method) -> list[Method]:
+    """Returns the methods that choose its looks, the first look's first, and then itself."""
+    chain = [method]
+    while chain[0].after:
+        chain.insert(0, find_method(chain[0].after))
+    return chain
+
+
 def askers_of(method: Method, looks: int, prior: DepthPrior) -> list[Ask[FocalStack]]:
     """Returns who is asked after each look, under a prior: the last one is the method itself.
 
     A method that is asked again hears of the last look alone: what it said before only led there.
     """
-    chain = [method] * looks if method.leads_itself else [method]
-    while chain[0].after:
-        chain.insert(0, find_method(chain[0].after))
+    chain = [method] * looks if method.leads_itself else leaders_of(method)
     return [_asker(one, prior) for one in chain]
 
 

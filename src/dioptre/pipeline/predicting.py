@@ -25,6 +25,7 @@ from dioptre.dataset.manifest import (
 from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
 from dioptre.errors import InputError, MethodError
 from dioptre.evaluate.predict import oracle_answers, predict
+from dioptre.loop.search import leaders_of
 from dioptre.methods import METHODS, Method, find_method
 from dioptre.pipeline.processes import run_pieces
 from dioptre.pipeline.settings import Prediction
@@ -61,7 +62,7 @@ def predict_store(
         "kind": KIND,
         "data": store.manifest["sha256"],
         "simulated": oracle_answers(store, rows[:1]) is not None,
-        "methods": {key: find_method(key).build().identity for key in keys},
+        "methods": {key: _identities(find_method(key)) for key in keys},
         "prior": {"name": prior.name, "table": list(prior.table)},
         "split": prediction.split,
         "starts": starts.tolist(),
@@ -116,6 +117,11 @@ def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:
         if refusal is not None:
             raise MethodError(f"{key} {refusal}: {store.path}")
     return tuple(wanted)
+
+
+def _identities(method: Method) -> list[str]:
+    """Returns what makes a method the same: its identity, after those of the methods that choose its looks."""
+    return [one.build().identity for one in leaders_of(method)]
 
 
 def _refusal(row: Method, form: StoreFormat) -> str | None:

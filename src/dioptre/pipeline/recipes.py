@@ -85,6 +85,7 @@ class Catalogue:
         if len(set(names)) < len(names):
             raise InputError("two stages of a catalogue have the same name")
         for stage in stages:
+            stage.recipe.check()
             unknown = (set(stage.builds_on) - set(names)) | (set(stage.stores) - self.stores.keys())
             if unknown or not stage.stores:
                 raise InputError(f"the stage {stage.name} needs {', '.join(sorted(unknown)) or 'a store'}")

@@ -81,6 +81,7 @@ def train(
         watch: Told now and then where the training is.
         done: Told how far an earlier network, whose looks or features are learned from, is with the patches.
     """
+    recipe.check()
     builds_on.check(recipe)
     rank = Rank.find()
     source = JoinedStores(tuple(open_patches(path) for path in data))

@@ -75,7 +75,8 @@ class Recipe:
     frozen: bool = False
     seed: int = 0
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raises InputError if it cannot be trained; checked when a training begins."""
         if self.network == "move" and self.problem.whole:
             raise InputError("a move network sees one look: --problem I1 or D1, not a whole stack")
         if self.auxiliary and (self.network != "one-hot" or self.problem.whole):
