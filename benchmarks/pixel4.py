@@ -10,7 +10,8 @@ draws a plot of them.
 Patches have 128 pixels, every 64; each has one disparity, and the median of its part of the map.
 
     all    those whose defocus is known in more than half of their pixels
-    sure   those that lie in the known map (95 %), without the 30 % of which the method is least sure
+    in     those that lie in the known map (95 %); others show something else beside it
+    sure   these without the 30 % of which the method is least sure
     most   what a disparity without fault would reach: many patches of a map have the same value
 """
 
@@ -70,12 +71,12 @@ def rank(one: Numbers, other: Numbers, which: Bool[np.ndarray, " patch"]) -> flo
     return float(spearmanr(one[which], other[which]).statistic)
 
 
-def measure(match: Match, trust: Trust, truth: Numbers, known: Numbers) -> tuple[float, float]:
-    """Returns the rank correlations of all patches and of the surer ones."""
+def measure(match: Match, trust: Trust, truth: Numbers, known: Numbers) -> list[float]:
+    """Returns the rank correlations of all patches, of those inside the map, and of the surer ones."""
     whole = known > 0.95
     deviations = np.sqrt(match.noise * trust.pixels + match.disagreement**2)
     sure = whole & (deviations <= np.quantile(deviations[whole], SURER))
-    return rank(match.shifts, truth, known > 0.5), rank(match.shifts, truth, sure)
+    return [rank(match.shifts, truth, which) for which in (known > 0.5, whole, sure)]
 
 
 def main() -> None:
@@ -84,7 +85,7 @@ def main() -> None:
     names = sorted(path.name[:-9] for path in folder.glob("*_left.png"))
     figure, rng = new_figure(3.1 * len(names), 3.2), np.random.default_rng(0)
     found = []
-    heads = ("zncc all", "zncc sure", "ssd all", "ssd sure", "most all")
+    heads = (*(f"{kind} {which}" for kind in ("zncc", "ssd") for which in ("all", "in", "sure")), "most all")
     print(f"{'pair':<8}" + "".join(f"{head:>12}" for head in heads))
     for at, name in enumerate(names):
         left, right, defocus = patches_of(folder, name)
