@@ -9,6 +9,7 @@ METHODS is one literal table. It feeds the command line, the tables, the tests a
     matching  disparity between the left and the right view
     calibration  what turns disparity into a focus, as data
     disparity  the single-look baselines that do
+    depth_network  learned depth, fitted to disparity: how a network would be used
     learned   networks in ONNX files; those that come with the package are in dioptre/weights
     frame     all patches of a whole frame at once
     kernels   what runs in the inner loops, by subject
