@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from dioptre.methods import METHODS as METHODS
     from dioptre.methods import scores as scores
     from dioptre.methods.base import Method as Method
-    from dioptre.methods.base import Problem as Problem
     from dioptre.optics import CameraModel as CameraModel
     from dioptre.optics import FocusGrid as FocusGrid
     from dioptre.posterior import DepthPrior as DepthPrior
+    from dioptre.problem import Problem as Problem
     from dioptre.stack import FocalStack as FocalStack
 
 _HOMES = {
@@ -46,7 +46,7 @@ _HOMES = {
     "FocusResult": "dioptre.loop.result",
     "Method": "dioptre.methods.base",
     "PatchStore": "dioptre.dataset.store",
-    "Problem": "dioptre.methods.base",
+    "Problem": "dioptre.problem",
     "Reason": "dioptre.loop.verdict",
     "State": "dioptre.loop.verdict",
     "focus": "dioptre.loop.focus",

@@ -14,11 +14,12 @@ from dioptre.cli.console import BAD_INPUT, FOCUSED, NOT_FOCUSED
 from dioptre.cli.focus import parse_at
 from dioptre.errors import InputError
 from dioptre.loop.focus import ONE_LOOK, SEVERAL_LOOKS, focus_from
-from dioptre.methods.base import ANY, WHOLE, Method, Problem
+from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import simulate_patch
 from dioptre.posterior import Posterior
+from dioptre.problem import Problem
 from dioptre.simulate.sensor import BLACK, WHITE
 from dioptre.stack import FocalStack
 

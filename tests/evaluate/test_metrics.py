@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dioptre.evaluate import Metrics, errors_to_metrics, format_rows, measure, table_row
-from dioptre.methods.base import Problem
+from dioptre.problem import Problem
 
 POSITIONS = 49
 

@@ -8,9 +8,10 @@ from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_pat
 from dioptre.evaluate import predict as predicting
 from dioptre.evaluate.predict import NO_START, ORACLE, oracle_answers, predict
 from dioptre.methods import METHODS
-from dioptre.methods.base import ANY, WHOLE, Method, Problem
+from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
+from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
 N, SIZE = 9, 32

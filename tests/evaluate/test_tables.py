@@ -6,7 +6,7 @@ import pytest
 from dioptre.evaluate import paper
 from dioptre.evaluate.predict import ORACLE, SCHEMA
 from dioptre.evaluate.tables import lines, to_json, to_markdown
-from dioptre.methods.base import Problem
+from dioptre.problem import Problem
 
 
 def rows_of(method: str, problem: str, steps: int, errors: list[int]) -> list[dict[str, object]]:

@@ -10,9 +10,10 @@ from dioptre.errors import MethodError
 from dioptre.loop.autofocus import Autofocus
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
 from dioptre.methods import METHODS, best_index
-from dioptre.methods.base import Method, Problem
+from dioptre.methods.base import Method
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.posterior import DepthPrior
+from dioptre.problem import Problem
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack

@@ -9,9 +9,10 @@ from dioptre.loop.focus import ONE_LOOK, SEVERAL_LOOKS, focus, focus_from
 from dioptre.loop.result import FocusResult
 from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS
-from dioptre.methods.base import ANY, Method, Problem
+from dioptre.methods.base import ANY, Method
 from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
+from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
 N = 49

@@ -22,9 +22,10 @@ from dioptre.loop.search import (
     see_stack,
 )
 from dioptre.methods import METHODS
-from dioptre.methods.base import ANY, Method, Problem
+from dioptre.methods.base import ANY, Method
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, DepthPrior, Posterior
+from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
 N = 12

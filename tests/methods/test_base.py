@@ -8,13 +8,14 @@ import pytest
 
 from dioptre.errors import InputError, MethodError
 from dioptre.methods import CONTRAST, DISPARITY, LEARNED, METHODS, STEREO, scores
-from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method, Problem
+from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method
 from dioptre.methods.contrast import ContrastFamily
 from dioptre.methods.disparity import DisparityFamily
 from dioptre.methods.learned import LearnedFamily
 from dioptre.methods.stereo import StereoFamily
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Posterior, Scores
+from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
 LEARNED_KEYS = [key for key, row in METHODS.items() if isinstance(row.family, LearnedFamily)]

@@ -12,10 +12,10 @@ import dioptre
 from dioptre.errors import FileError, MethodError
 from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS, best_index, find_method
-from dioptre.methods.base import Problem
 from dioptre.methods.calibration import find_calibration
 from dioptre.methods.disparity import KINDS, candidates_of, match_zncc, posterior_of
 from dioptre.optics import CameraModel, FocusGrid
+from dioptre.problem import Problem
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack

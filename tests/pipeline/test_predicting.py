@@ -83,15 +83,23 @@ def test_a_network_that_has_changed_is_another(data: Path, tmp_path: Path) -> No
 
 
 def test_the_manifest_says_which_methods_and_which_prior(data: Path, tmp_path: Path) -> None:
-    prediction = Prediction("dioptre-single-green,rank-transform", starts=1, prior="far")
+    keys = "dioptre-single-green,rank-transform,l2a-two-step-green"
+    prediction = Prediction(keys, starts=1, prior="far")
     predict_store(data, tmp_path / "found", prediction, None, watch)
     manifest = read_manifest(tmp_path / "found", "predictions")
-    network = find_method("dioptre-single-green").build().identity
-    assert manifest["methods"] == {"dioptre-single-green": network, "rank-transform": ""}
+    network, first, second = (
+        find_method(key).build().identity
+        for key in ("dioptre-single-green", "l2a-single-green", "l2a-two-step-green")
+    )
+    assert manifest["methods"] == {
+        "dioptre-single-green": [network],
+        "rank-transform": [""],
+        "l2a-two-step-green": [first, second],
+    }
     assert manifest["prior"] == {"name": "far", "table": []}
     table = read_parquet(tmp_path / "found" / PREDICTIONS)
     assert set(table.column("prior").to_pylist()) == {"far"}
-    assert set(table.column("identity").to_pylist()) == {network, ""}
+    assert set(table.column("identity").to_pylist()) == {network, second, ""}
 
 
 def test_a_prior_of_another_ladder_is_refused(data: Path, tmp_path: Path) -> None:

@@ -13,11 +13,15 @@ from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import (
     SPLITS,
     _scene,
+    conditions_of,
     photograph_hash,
     photographs_of,
     simulate,
     simulate_patch,
+    split_of,
 )
+from dioptre.posterior import DepthPrior
+from dioptre.simulate.clutter import Clutter
 
 TINY = Simulation(patches=3, seed=5)
 
@@ -45,7 +49,17 @@ def test_a_simulated_store_opens(store: Path) -> None:
     assert stack.grid == FocusGrid.learnaf()
     assert set(patches.column("split")) <= set(SPLITS)
     assert (np.abs(patches.column("where_x")) <= 1).all()
-    for name in ("depth", "depth_spread", "lens_error", "kind", "light", "device", "capture"):
+    for name in (
+        "depth",
+        "depth_spread",
+        "beyond",
+        "focusable",
+        "lens_error",
+        "kind",
+        "light",
+        "device",
+        "capture",
+    ):
         assert len(patches.column(name)) == 3
 
 
@@ -69,10 +83,26 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(store: Path, tmp_path: Path) ->
     assert bytes_of(out) == bytes_of(store)
 
 
-def test_splits_share_no_texture() -> None:
-    (name, one, _), (_, two, _) = _scene(0, "train", "center", "", 0), _scene(0, "test", "center", "", 0)
-    assert name == "train"
+def test_splits_share_no_surface() -> None:
+    (one, _), (two, _) = (_scene(0, split, "center", "", 0, Clutter()) for split in ("train", "test"))
     assert not np.array_equal(one[0], two[0])
+
+
+def test_only_scenes_for_training_hold_the_unusual_unless_it_is_asked_for() -> None:
+    usual, asked = Simulation(), Simulation(beyond=0.2, featureless=0.1, prior="far")
+    for split in SPLITS:
+        conditions = conditions_of(usual, split)
+        assert (conditions.layout.beyond > 0) == (conditions.featureless > 0) == (split == "train")
+        assert conditions_of(asked, split).layout.beyond == 0.2
+        assert conditions_of(asked, split).featureless == 0.1
+        assert conditions_of(asked, split).layout.prior == DepthPrior.far()
+
+
+def test_a_scene_is_in_the_same_split_every_time() -> None:
+    names = [split_of(Simulation(seed=1), scene) for scene in range(200)]
+    assert names == [split_of(Simulation(seed=1), scene) for scene in range(200)]
+    assert 0.7 < np.mean([name == "train" for name in names]) < 0.9
+    assert {split_of(Simulation(split="test"), scene) for scene in range(20)} == {"test"}
 
 
 def test_all_patches_of_a_scene_are_in_one_split() -> None:
@@ -98,9 +128,9 @@ def test_photographs_become_textures(tmp_path: Path) -> None:
     stripes = np.tile(np.repeat([0, 255], 2), (40, 10)).astype(np.uint8)
     for number in range(10):
         cv2.imwrite(str(tmp_path / f"{number}.png"), stripes)
-    _, with_them, _ = _scene(3, "train", "center", str(tmp_path), 0)
-    _, without, _ = _scene(3, "train", "center", "", 0)
-    assert not np.array_equal(with_them[0], without[0]) or not np.array_equal(with_them[1], without[1])
+    with_them, _ = _scene(3, "train", "center", str(tmp_path), 0, Clutter())
+    without, _ = _scene(3, "train", "center", "", 0, Clutter())
+    assert any(not np.array_equal(one, two) for one, two in zip(with_them, without, strict=True))
 
 
 def test_simulate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

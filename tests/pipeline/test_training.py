@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dioptre.dataset.store import open_patches
@@ -12,8 +11,7 @@ from dioptre.methods.learned import Learned
 torch = pytest.importorskip("torch")
 
 from dioptre.methods.measure import THREADS  # noqa: E402
-from dioptre.pipeline import training  # noqa: E402
-from dioptre.pipeline.recipes import PAINTED, Catalogue, ShippedNetwork, Stage  # noqa: E402
+from dioptre.pipeline.recipes import Catalogue, ShippedNetwork, Stage  # noqa: E402
 from dioptre.pipeline.settings import Simulation  # noqa: E402
 from dioptre.pipeline.training import train_shipped  # noqa: E402
 from dioptre.train.recipe import Recipe, RunSettings  # noqa: E402
@@ -21,7 +19,6 @@ from dioptre.train.recipe import Recipe, RunSettings  # noqa: E402
 STORES = {
     "patches": Simulation(2, 1, split="train"),
     "others": Simulation(2, 2, split="validation"),
-    "plain": Simulation(1, 3, textures=PAINTED, split="train"),
 }
 BOTH = ("patches", "others")
 QUICK = RunSettings(validate_every=2, validate_patches=2)
@@ -39,7 +36,6 @@ TINY = Catalogue(
         ),
         ShippedNetwork((Stage("looks", LOOKS, BOTH, "move", settings=QUICK),), half=False),
         ShippedNetwork((Stage("step", LATER, BOTH, "", ("move",), "begun", QUICK),)),
-        ShippedNetwork((Stage("painted-move", MOVE, (*BOTH, "plain"), settings=QUICK),)),
     ),
 )
 
@@ -89,29 +85,6 @@ def test_a_run_of_another_recipe_is_not_taken_for_a_stage(out: Path) -> None:
     other = Catalogue(STORES, (ShippedNetwork(stages),))
     with pytest.raises(ValueError, match="another recipe than that of begun"):
         train_shipped("move", out, RunSettings(), catalogue=other)
-
-
-def test_pictures_are_painted_for_the_stores_that_need_them(
-    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = tmp_path / "paint.py"
-    script.write_text(
-        "import sys, cv2, numpy as np\nfrom pathlib import Path\nPath(sys.argv[1]).mkdir()\n"
-        "picture = np.random.default_rng(0).integers(0, 65535, (400, 400)).astype(np.uint16)\n"
-        "cv2.imwrite(sys.argv[1] + '/panel000.png', picture)\n"
-    )
-    monkeypatch.setattr(training, "PAINT", script)
-    assert "painting pictures" in run("painted-move", out)
-    assert [file.name for file in (out / "stores" / "painted").iterdir()] == ["panel000.png"]
-    plain = open_patches(out / "stores" / "plain")
-    assert list(plain.manifest["config"]["textures"]) == ["panel000.png"]
-    assert np.isfinite(plain.stack([0]).pixels).all()
-
-
-def test_painting_needs_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "PAINT", tmp_path / "nowhere.py")
-    with pytest.raises(ValueError, match="only a checkout"):
-        training._paint(tmp_path / "painted", lambda _: None)
 
 
 def test_a_recipe_runs_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

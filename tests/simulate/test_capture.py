@@ -6,8 +6,11 @@ import pytest
 from dioptre.methods import best_index, scores
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate import capture
-from dioptre.simulate.capture import KINDS, Conditions, draw_patch, draw_scene, draw_textures
+from dioptre.simulate.capture import Conditions, draw_patch, draw_scene, draw_surfaces
+from dioptre.simulate.clutter import Clutter
 from dioptre.simulate.device import Device
+from dioptre.simulate.layout import KINDS, Layout
+from dioptre.simulate.light import Lighting
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View
 from dioptre.simulate.scene import Scene
@@ -15,37 +18,43 @@ from dioptre.simulate.sensor import native_to_pixels
 from dioptre.stack import FocalStack
 
 CAMERA = CameraModel.pixel3()
-EASY = replace(Conditions.exact(), dark=0.0, contrast=(0.8, 1.0), brightness=(0.3, 0.4), tilt_indices=0.5)
+EASY = replace(
+    Conditions.exact(),
+    lighting=Lighting(dark=0.0, brightness=(0.3, 0.4), shot=(0.1, 0.2), steps=0.0),
+    layout=Layout(tilt_indices=0.5),
+)
 
 
 @pytest.fixture(scope="module")
-def textures() -> list[np.ndarray]:
-    return draw_textures(np.random.default_rng(0), count=2, size=500)
+def surfaces() -> list[np.ndarray]:
+    return draw_surfaces(
+        np.random.default_rng(0), Clutter(size_px=(10.0, 20.0), one_way=0.0), count=2, size=500
+    )
 
 
-def draw(textures: list[np.ndarray], seed: int, conditions: Conditions = EASY, **rest: object):
-    return draw_patch(CAMERA, Device.center(), textures, np.random.default_rng(seed), conditions, 64, **rest)
+def draw(surfaces: list[np.ndarray], seed: int, conditions: Conditions = EASY, **rest: object):
+    return draw_patch(CAMERA, Device.center(), surfaces, np.random.default_rng(seed), conditions, 64, **rest)
 
 
-def test_a_patch_is_the_same_whoever_draws_it(textures: list[np.ndarray]) -> None:
-    one, two = draw(textures, 3), draw(textures, 3)
+def test_a_patch_is_the_same_whoever_draws_it(surfaces: list[np.ndarray]) -> None:
+    one, two = draw(surfaces, 3), draw(surfaces, 3)
     np.testing.assert_array_equal(one.native, two.native)
     assert one.truth == two.truth
-    assert not np.array_equal(one.native, draw(textures, 4).native)
+    assert not np.array_equal(one.native, draw(surfaces, 4).native)
 
 
-def test_a_patch_is_49_slices_of_both_views_with_its_native_rows(textures: list[np.ndarray]) -> None:
-    patch = draw(textures, 0)
+def test_a_patch_is_49_slices_of_both_views_with_its_native_rows(surfaces: list[np.ndarray]) -> None:
+    patch = draw(surfaces, 0)
     assert patch.native.shape == (49, 2, 34, 64)
     assert patch.native.dtype == np.uint16
     assert patch.native.max() <= 1023
     assert native_to_pixels(patch.native).shape == (49, 2, 64, 64)
 
 
-def test_easy_patches_are_sharpest_at_their_label(textures: list[np.ndarray]) -> None:
+def test_easy_patches_are_sharpest_at_their_label(surfaces: list[np.ndarray]) -> None:
     errors = []
     for seed in range(12):
-        patch = draw(textures, seed)
+        patch = draw(surfaces, seed)
         if patch.kind in ("two", "three"):
             continue
         stack = FocalStack.full(native_to_pixels(patch.native)[None], CAMERA.grid)
@@ -55,45 +64,35 @@ def test_easy_patches_are_sharpest_at_their_label(textures: list[np.ndarray]) ->
     assert np.mean(np.abs(errors)) < 1.0
 
 
-def test_the_label_is_nearest_to_the_median_depth(textures: list[np.ndarray]) -> None:
+def test_the_label_is_nearest_to_the_median_depth(surfaces: list[np.ndarray]) -> None:
     for seed in range(4):
-        patch = draw(textures, seed)
+        patch = draw(surfaces, seed)
         assert patch.truth == np.argmin(np.abs(CAMERA.grid.dioptres - patch.depth))
         assert patch.lens_error == pytest.approx(0.0, abs=1e-9)
 
 
-def test_light_and_dark_are_of_the_same_scene(textures: list[np.ndarray]) -> None:
-    normal, dark = draw(textures, 5, light="normal"), draw(textures, 5, light="dark")
+def test_light_and_dark_are_of_the_same_scene(surfaces: list[np.ndarray]) -> None:
+    normal, dark = draw(surfaces, 5, light="normal"), draw(surfaces, 5, light="dark")
     assert (normal.truth, normal.depth, normal.at) == (dark.truth, dark.depth, dark.at)
     assert (normal.native.mean() - 64) > 4 * (dark.native.mean() - 64)
 
 
-def test_scenes_of_every_kind_spread_over_the_ladder(textures: list[np.ndarray]) -> None:
+def test_scenes_of_every_kind_spread_over_the_ladder(surfaces: list[np.ndarray]) -> None:
     rng, view = np.random.default_rng(1), View(PointSpread(CAMERA, Device.center(), (0.0, 0.0)), 32)
     for kind in KINDS:
-        scenes = [draw_scene(kind, CAMERA, textures, view, rng, Conditions()) for _ in range(30)]
+        scenes = [draw_scene(kind, CAMERA, surfaces, view, rng, Conditions()) for _ in range(30)]
         depths = np.array([np.median(scene.depth_map(32)) for scene in scenes])
         assert len(scenes[0].layers) == {"two": 2, "three": 3}.get(kind, 1)
         assert depths.min() < 3
         assert depths.max() > 7
 
 
-def test_far_depths_become_ever_fewer_towards_the_near_end(textures: list[np.ndarray]) -> None:
-    view = View(PointSpread(CAMERA, Device.center(), (0.0, 0.0)), 32)
-    rng, conditions = np.random.default_rng(2), Conditions(depths="far")
-    scenes = [draw_scene("plane", CAMERA, textures, view, rng, conditions) for _ in range(200)]
-    depths = np.array([np.median(scene.depth_map(32)) for scene in scenes], float)
-    along = CAMERA.grid.dioptres_to_index(depths) / 48
-    quarters = np.histogram(along, [-1, 0.25, 0.5, 0.75, 2])[0] / len(scenes)
-    np.testing.assert_allclose(quarters, [7 / 16, 5 / 16, 3 / 16, 1 / 16], atol=0.1)
-
-
-def test_the_left_phone_sees_the_same_scene_nearer(textures: list[np.ndarray]) -> None:
+def test_the_left_phone_sees_the_same_scene_nearer(surfaces: list[np.ndarray]) -> None:
     closer = replace(Device.center(), closer_m=0.011)
     for seed in range(3):
-        rest = (textures, np.random.default_rng(seed), EASY, 32)
+        rest = (surfaces, np.random.default_rng(seed), EASY, 32)
         near = draw_patch(CAMERA, closer, *rest)
-        far = draw_patch(CAMERA, Device.center(), textures, np.random.default_rng(seed), EASY, 32)
+        far = draw_patch(CAMERA, Device.center(), surfaces, np.random.default_rng(seed), EASY, 32)
         assert near.depth > far.depth
         if far.kind == "plane":
             assert 1 / far.depth - 1 / near.depth == pytest.approx(0.011, rel=1e-4)
@@ -107,15 +106,15 @@ def test_the_left_phone_sees_the_same_scene_nearer(textures: list[np.ndarray]) -
     ],
     ids=lambda camera: camera.name,
 )
-def test_other_cameras_just_work(camera: CameraModel, textures: list[np.ndarray]) -> None:
-    patch = draw_patch(camera, Device.center(), textures, np.random.default_rng(2), EASY, 64)
+def test_other_cameras_just_work(camera: CameraModel, surfaces: list[np.ndarray]) -> None:
+    patch = draw_patch(camera, Device.center(), surfaces, np.random.default_rng(2), EASY, 64)
     assert patch.native.shape == (len(camera.grid), 2, 34, 64)
     assert 0 <= patch.truth < len(camera.grid)
 
 
 @pytest.mark.parametrize(("conditions", "wanders"), [(Conditions.exact(), False), (Conditions(), True)])
 def test_the_axis_of_an_exact_lens_stays_where_it_is(
-    textures: list[np.ndarray], monkeypatch: pytest.MonkeyPatch, conditions: Conditions, wanders: bool
+    surfaces: list[np.ndarray], monkeypatch: pytest.MonkeyPatch, conditions: Conditions, wanders: bool
 ) -> None:
     axes = []
 
@@ -124,6 +123,53 @@ def test_the_axis_of_an_exact_lens_stays_where_it_is(
         return np.zeros((len(focus), 2, view.size, view.size), dtype=np.float32)
 
     monkeypatch.setattr(capture, "render_stack", spy)
-    draw(textures, 0, conditions)
+    draw(surfaces, 0, conditions)
     assert (np.ptp(axes[0], axis=0) > 0.1).all() == wanders
     assert (axes[0] != 0).any() == wanders
+
+
+def test_patches_beyond_the_ladder_are_labelled_with_their_distance(surfaces: list[np.ndarray]) -> None:
+    conditions = replace(EASY, layout=Layout(beyond=1.0))
+    for seed in range(6):
+        patch = draw(surfaces, seed, conditions)
+        assert patch.beyond != 0
+        assert patch.truth == (48 if patch.beyond > 0 else 0)
+        assert (patch.depth > CAMERA.grid.dioptres[-1]) == (patch.beyond > 0)
+    assert draw(surfaces, 0).beyond == 0
+
+
+def test_patches_with_nothing_to_focus_on_are_labelled_so(surfaces: list[np.ndarray]) -> None:
+    blank = [draw(surfaces, seed, replace(EASY, featureless=1.0)) for seed in range(4)]
+    assert [patch.kind for patch in blank] == ["plain"] * 4
+    assert not any(patch.focusable for patch in blank)
+    assert all(draw(surfaces, seed).focusable for seed in range(4))
+
+
+def test_processed_pictures_are_brighter_in_the_shadows_and_have_fewer_levels(
+    surfaces: list[np.ndarray],
+) -> None:
+    raw, processed = draw(surfaces, 1), draw(surfaces, 1, replace(EASY, processed=True))
+    assert np.median(processed.native) > np.median(raw.native)
+    assert len(np.unique(processed.native)) <= 256
+    assert processed.truth == raw.truth
+
+
+def test_surfaces_of_a_scene_differ_in_brightness_and_have_mean_1_together() -> None:
+    pictures = draw_surfaces(np.random.default_rng(4), Clutter(), count=3, size=300)
+    means = [picture.mean() for picture in pictures]
+    assert np.mean(means) == pytest.approx(1.0, rel=1e-3)
+    assert max(means) > 1.1 * min(means)
+
+
+def test_breathing_can_be_switched_off(surfaces: list[np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def spy(scene: Scene, view: View, focus: np.ndarray, axis: np.ndarray) -> np.ndarray:
+        seen.append(view.magnification(float(focus[-1])))
+        return np.zeros((len(focus), 2, view.size, view.size), dtype=np.float32)
+
+    monkeypatch.setattr(capture, "render_stack", spy)
+    draw(surfaces, 0)
+    draw(surfaces, 0, replace(EASY, breathing=0.0))
+    assert seen[0] == pytest.approx(1.0443, abs=1e-3)
+    assert seen[1] == 1.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dioptre.simulate.sensor import LEVELS, expose
+from dioptre.simulate.sensor import BLACK, LEVELS, WHITE, expose, process
 
 
 def codes(light: float, shot: float, read: float, count: int = 200_000, seed: int = 0) -> np.ndarray:
@@ -70,3 +70,18 @@ def test_neighbouring_pixels_have_noise_of_their_own() -> None:
     noise = expose(np.full((300, 300), 0.5), 0.3, 1.2, np.random.default_rng(0)) - 0.5
     for a, b in ((noise[1:], noise[:-1]), (noise[:, 1:], noise[:, :-1])):
         assert abs(np.corrcoef(a.ravel(), b.ravel())[0, 1]) < 0.02
+
+
+def test_processed_codes_keep_black_and_white_and_lift_the_shadows() -> None:
+    for level, expected in ((BLACK, BLACK), (WHITE, WHITE), (BLACK + 0.1 * LEVELS, BLACK + 0.351 * LEVELS)):
+        native = np.full((2, 2, 10, 16), round(level), np.uint16)
+        found = process(native, 95)
+        assert found.dtype == np.uint16
+        assert np.abs(found - expected).max() < 0.01 * LEVELS
+
+
+def test_low_quality_loses_more() -> None:
+    native = np.random.default_rng(0).integers(64, 1023, (1, 2, 16, 16)).astype(np.uint16)
+    best, worst = (process(native, quality).astype(float) for quality in (100, 20))
+    shown = BLACK + LEVELS * ((native - BLACK) / LEVELS) ** (1 / 2.2)
+    assert np.abs(best - shown).mean() < np.abs(worst - shown).mean()

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dioptre.simulate.texture import dead_leaves, glyphs, photograph
+from dioptre.simulate.texture import crumpled, dead_leaves, glyphs, photograph, roughness
 
 ROWS, COLS = 160, 200
 
@@ -109,3 +109,25 @@ def test_a_large_photograph_gives_different_parts() -> None:
     one, two = (photograph(picture, 64, np.random.default_rng(seed)) for seed in (1, 2))
     assert one.shape == two.shape == (64, 64)
     assert not np.array_equal(one, two)
+
+
+def test_roughness_has_median_1_and_the_deviation_that_was_asked_for() -> None:
+    for roughest in (0.3, 1.0):
+        stone = roughness(200, np.random.default_rng(0), 50.0, roughest)
+        assert np.median(stone) == pytest.approx(1.0, rel=0.01)
+        assert np.log(stone).std() == pytest.approx(roughest, rel=0.02)
+        assert stone.min() > 0
+
+
+def test_stretched_roughness_runs_along_the_rows() -> None:
+    wood = roughness(200, np.random.default_rng(1), 20.0, 0.5, 8.0)
+    assert np.abs(np.diff(wood, axis=0)).sum() > 2 * np.abs(np.diff(wood, axis=1)).sum()
+
+
+def test_crumpling_moves_places_and_keeps_greys() -> None:
+    flat = np.tile(np.linspace(0, 1, 120, dtype=np.float32), (120, 1))
+    moved = crumpled(flat, np.random.default_rng(2), 6.0)
+    assert moved.min() >= 0
+    assert moved.max() <= 1
+    assert 0.01 < np.abs(moved - flat).mean() < 0.2
+    np.testing.assert_array_equal(crumpled(np.ones_like(flat), np.random.default_rng(3), 6.0), 1.0)

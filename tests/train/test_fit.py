@@ -11,7 +11,7 @@ import torch
 
 from dioptre.dataset.manifest import MANIFEST, WRITING
 from dioptre.dataset.store import PatchStore
-from dioptre.methods.base import Problem
+from dioptre.problem import Problem
 from dioptre.train.feed import JoinedStores
 from dioptre.train.fit import Progress, train
 from dioptre.train.folder import BEST, TRAILS, open_run

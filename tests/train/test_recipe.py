@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dioptre.methods.base import Problem
+from dioptre.problem import Problem
 from dioptre.train.recipe import BuildsOn, Recipe, learning_rate
 
 

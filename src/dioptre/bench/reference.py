@@ -8,8 +8,8 @@ Conventions:
     Pixels lie in [0, 1], axes are (row, col). Codes are pixels times the range between black and white.
     Measures with an absolute constant (the "+1", a threshold) see codes, all others see pixels; the tables
     `CONTRAST` and `STEREO` at the end say which sees what.
-    Filters return their valid interior: no padding. Only the Gaussian and the periodised wavelet go up to
-    the border.
+    Filters return their valid interior: no padding. Only the Gaussian and the wavelet go up to the border,
+    where they mirror.
     Arithmetic is float64. Where a comparison decides (gradient count, the census family), the codes are
     first rounded to float32, which is what a stack of float32 pixels yields.
     A contrast measure returns phi, highest in focus. A stereo measure returns the mismatch f, lowest in
@@ -106,12 +106,12 @@ def blur(image: Image, sigma: float) -> Image:
 
 
 def cdf97(image: Image, level: int) -> tuple[Image, Image, Image, Image]:
-    """Sub-bands LL, LH, HL, HH of one level of the CDF 9/7 wavelet, periodised: sizes halve exactly."""
+    """Sub-bands LL, LH, HL, HH of one level of the CDF 9/7 wavelet, mirrored at the border."""
     import pywt  # noqa: PLC0415  # only the tests and `dioptre bench` need it
 
     low = image
     for _ in range(level):
-        low, high = pywt.dwt2(low, "bior4.4", mode="periodization")
+        low, high = pywt.dwt2(low, "bior4.4", mode="symmetric")
     return low, *high
 
 

@@ -3,7 +3,7 @@
     dioptre bench simulator
 
 Stacks are 49 x 2 x 128 x 128; all cores are used, a process each, as `dioptre simulate` does. Scenes and
-their textures are made before the clock starts; noise and quantisation count.
+their surfaces are made before the clock starts; noise and quantisation count.
 """
 
 import sys
@@ -19,7 +19,9 @@ from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel
 from dioptre.simulate import capture
 from dioptre.simulate.aperture import render_by_aperture
+from dioptre.simulate.clutter import Clutter
 from dioptre.simulate.device import Device
+from dioptre.simulate.layout import KINDS
 from dioptre.simulate.lens import Actuator, sweep
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render, render_stack
@@ -27,7 +29,7 @@ from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import Noise, read_native
 
 CAMERA = CameraModel.pixel3()
-Textures = list[np.ndarray[tuple[int, int], np.dtype[np.float32]]]
+Surfaces = list[np.ndarray[tuple[int, int], np.dtype[np.float32]]]
 
 
 def a_second(work: Callable[[int], object], count: int) -> float:
@@ -39,16 +41,16 @@ def a_second(work: Callable[[int], object], count: int) -> float:
         return count / (time.perf_counter() - start)
 
 
-def drawn(kind: str | None, seed: int, textures: Textures) -> tuple[Scene, View]:
+def drawn(kind: str | None, seed: int, surfaces: Surfaces) -> tuple[Scene, View]:
     """Returns a scene of one kind, or of the default mix, and where it is seen from."""
     rng = np.random.default_rng(seed)
     at = float(rng.uniform(-900, 900)), float(rng.uniform(-650, 650))
     view = View(PointSpread(CAMERA, Device.center(), at), 128)
-    kind = kind or str(rng.choice(list(capture.KINDS), p=list(capture.KINDS.values())))
-    return capture.draw_scene(kind, CAMERA, textures, view, rng, capture.Conditions()), view
+    kind = kind or str(rng.choice(list(KINDS), p=list(KINDS.values())))
+    return capture.draw_scene(kind, CAMERA, surfaces, view, rng, capture.Conditions()), view
 
 
-TEXTURES: Textures = []
+SURFACES: Surfaces = []
 SCENES: dict[str, list[tuple[Scene, View]]] = {}
 
 
@@ -64,22 +66,22 @@ def stack_of(name: str, full: bool, number: int) -> None:
 def whole_patch(number: int) -> None:
     """Makes one patch of the default mix, scene and all."""
     rng = np.random.default_rng(number)
-    capture.draw_patch(CAMERA, Device.center(), TEXTURES, rng, capture.Conditions())
+    capture.draw_patch(CAMERA, Device.center(), SURFACES, rng, capture.Conditions())
 
 
 def main(arguments: Sequence[str]) -> None:
     """Prints the tables."""
     del arguments  # there are none
-    TEXTURES.extend(capture.draw_textures(np.random.default_rng(0)))
+    SURFACES.extend(capture.draw_surfaces(np.random.default_rng(0), Clutter()))
     for name, kind in (("planes", "plane"), ("the default mix", None)):
-        SCENES[name] = [drawn(kind, seed, TEXTURES) for seed in range(24)]
+        SCENES[name] = [drawn(kind, seed, SURFACES) for seed in range(24)]
         stack_of(name, True, 0)  # compiles
         full = a_second(partial(stack_of, name, True), 96)
         one = a_second(partial(stack_of, name, False), 960)
         write_line(f"{name}: {full:.1f} full stacks a second, {one:.0f} single slices a second")
     write_line(f"drawing scene and all, the default mix: {a_second(whole_patch, 48):.1f} patches a second")
 
-    scene, view = drawn("two", 1, TEXTURES)
+    scene, view = drawn("two", 1, SURFACES)
     start = time.perf_counter()
     slow = render_by_aperture(scene, view, 3.0, samples=24)
     middle = time.perf_counter()

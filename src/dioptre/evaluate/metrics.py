@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Integer
 
 from dioptre.errors import InputError
-from dioptre.methods.base import Problem
+from dioptre.problem import Problem
 
 # The paper's order of problems in its big table.
 PROBLEM_ORDER = (

@@ -24,8 +24,9 @@ from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
 from dioptre.loop.verdict import SliceExposures, Verdict, judge, judge_posterior
 from dioptre.methods import best_index, find_method, scores
-from dioptre.methods.base import ANY, WHOLE, Method, Problem
+from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.posterior import DepthPrior, Scores
+from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
 ORACLE = "oracle"

@@ -17,8 +17,8 @@ from dioptre.evaluate import paper
 from dioptre.evaluate.metrics import COLUMNS, PROBLEM_ORDER, Metrics, measure
 from dioptre.evaluate.predict import ORACLE
 from dioptre.methods import METHODS
-from dioptre.methods.base import Problem
 from dioptre.methods.disparity import AT
+from dioptre.problem import Problem
 
 DAGGER = " †"  # after the title of a method that is measured in the central crop alone
 TITLES = {

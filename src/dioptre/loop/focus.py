@@ -31,9 +31,10 @@ from dioptre.loop.inputs import (
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.verdict import Exposure, State, Verdict, judge, judge_posterior, peak_position
 from dioptre.methods import Method, find_method
-from dioptre.methods.base import ANY, WHOLE, Autofocuser, Problem
+from dioptre.methods.base import ANY, WHOLE, Autofocuser
 from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
+from dioptre.problem import Problem
 from dioptre.stack import VIEW_CODES, FocalStack
 
 DEFAULT_METHOD: Final = "local-norm-dist-sq-4"

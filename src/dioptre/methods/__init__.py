@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Final
 
 from dioptre.errors import InputError, MethodError
-from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method, Problem, best_index
+from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method, best_index
 from dioptre.methods.calibration import find_calibration
 from dioptre.methods.contrast import ContrastFamily
 from dioptre.methods.disparity import AT, DisparityFamily
 from dioptre.methods.learned import NETWORK, LearnedFamily
 from dioptre.methods.stereo import StereoFamily
 from dioptre.posterior import Scores
+from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
 __all__ = ["METHODS", "Autofocuser", "Method", "Problem", "Scores", "best_index", "find_method", "scores"]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -11,6 +10,7 @@ from jaxtyping import Int
 from dioptre.errors import MethodError
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Posterior, Scores
+from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
 
@@ -57,25 +57,6 @@ class Family(Protocol):
     def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
         """Returns the scores of several of its methods; work that they share is done once."""
         ...
-
-
-class Problem(StrEnum):
-    """Which of the paper's problems a method solves: its views and how many slices it is shown."""
-
-    STACK_GREEN = "I*"
-    STACK_DUAL_PIXEL = "D*"
-    SINGLE_GREEN = "I1"
-    SINGLE_DUAL_PIXEL = "D1"
-
-    @property
-    def views(self) -> int:
-        """How many views are needed: 1 green (made from two if given two), 2 left and right."""
-        return 2 if self in (Problem.STACK_DUAL_PIXEL, Problem.SINGLE_DUAL_PIXEL) else 1
-
-    @property
-    def whole(self) -> bool:
-        """Whether the whole stack is seen."""
-        return self in (Problem.STACK_GREEN, Problem.STACK_DUAL_PIXEL)
 
 
 WHOLE, ANY = 0, -1  # looks of a method that needs the whole stack, and of one that takes what it gets

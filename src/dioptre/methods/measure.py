@@ -24,7 +24,7 @@ from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
 
 THREADS: Final = "DIOPTRE_THREADS"  # environment variable: how many cores a process may use
-MIN_SIZE: Final = 16  # pixels on a side: the deepest wavelet level still has 2 x 2 places
+MIN_SIZE: Final = 16  # pixels on a side: fewer would leave a measure nothing but borders
 CELL_ROWS: Final = 32  # the highest cell that the kernels allow
 ROUNDING: Final = 1e-12  # relative: differences of float64 sums below this are rounding errors
 _INLINE_PIXELS: Final = 60_000  # less work than this is not worth a thread

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dioptre.errors import InputError
-from dioptre.methods.base import Problem
 from dioptre.pipeline.settings import Simulation
+from dioptre.problem import Problem
 from dioptre.train.recipe import Recipe, RunSettings
 
 SKIMAGE: Final = "skimage"
-PAINTED: Final = "painted"  # textures: pictures of plain things with hard edges, which runs/paint.py paints
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ STORES = {
     "patches": Simulation(10_000, 100, textures=SKIMAGE),
     "more": Simulation(14_000, 101, split="train", textures=SKIMAGE),
     "dark": Simulation(6_000, 104, split="train", light="dark", textures=SKIMAGE),
-    "plain": Simulation(7_000, 105, split="train", textures=PAINTED),
+    "plain": Simulation(7_000, 105, split="train"),
 }
 SOME, MORE = ("patches",), ("patches", "more", "dark")
 ALL = (*MORE, "plain")
@@ -137,7 +136,7 @@ STACKS = replace(COMMON, width=1.0, batch=32, target="optics", shared_stem=True)
 STACK_SETTINGS = RunSettings(validate_patches=512)
 LOOKS_SETTINGS = RunSettings(validate_every=1000)
 
-OLDER_STORES = "its stores are of an earlier simulator"
+OLDER_STORES = "its stores are of an earlier simulator, with kinder scenes and no subjects beyond the ladder"
 RELATIVE = f"{OLDER_STORES}; it learned from a softmax over the ladder and nothing of what lies beyond"
 OLDER_START = f"{RELATIVE}; it began, four stages ago, with an earlier dioptre-single-dp"
 

@@ -6,9 +6,11 @@ import, for `dioptre --help` reads it.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from dioptre.errors import InputError
+
+USUAL: Final = -1.0  # a share that depends on the split
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,14 @@ class Simulation:
         device: Which phone of the rig, or another one in every scene.
         light: Normal or low light, mixed as drawn, or both for every scene in both, one after the other.
         split: The split that all scenes belong to, or mixed; no texture is in two splits.
-        depths: Depths over the ladder evenly, or ever fewer towards its near end, as in the published data.
-        exact_lens: Let the lens go exactly where it is told, and its axis stay where it is.
+        prior: Depths over the ladder: even; far, ever fewer towards its near end, as in the published data;
+            weights such as 3,2,1, far to near; or a file of them.
+        beyond: Share of patches farther or nearer than the ladder reaches; below 0: some for training, else
+            none.
+        featureless: Share of patches with nothing to focus on, likewise.
+        exact_lens: Let the lens go exactly where it is told, its axis stay where it is, and blur grow as a
+            thin lens's.
+        processed: Put pictures through a tone curve and JPEG, for networks that will see such pictures.
         textures: Folder of photographs to paint surfaces with, beside leaves and print; skimage for those
             that scikit-image brings; none by default.
     """
@@ -34,8 +42,11 @@ class Simulation:
     device: Literal["center", "left", "random"] = "center"
     light: Literal["mixed", "normal", "dark", "both"] = "mixed"
     split: Literal["mixed", "train", "validation", "test"] = "mixed"
-    depths: Literal["even", "far"] = "even"
+    prior: str = "even"
+    beyond: float = USUAL
+    featureless: float = USUAL
     exact_lens: bool = False
+    processed: bool = False
     textures: str = ""
 
     def check(self) -> None:
@@ -44,6 +55,8 @@ class Simulation:
             raise InputError(f"the number of patches is positive, not {self.patches}")
         if self.seed < 0:
             raise InputError(f"a seed is 0 or more, not {self.seed}")
+        if max(self.beyond, self.featureless) > 1:
+            raise InputError(f"a share is at most 1, not {max(self.beyond, self.featureless):g}")
 
 
 @dataclass(frozen=True)

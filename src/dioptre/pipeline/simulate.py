@@ -19,14 +19,18 @@ from dioptre.errors import MissingExtraError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.shards import write_shards
+from dioptre.posterior import DepthPrior
 from dioptre.simulate import sensor
-from dioptre.simulate.capture import Conditions, draw_patch, draw_textures
+from dioptre.simulate.capture import Conditions, draw_patch, draw_surfaces
+from dioptre.simulate.clutter import Clutter
+from dioptre.simulate.depth_photograph import DepthPhotograph
 from dioptre.simulate.device import Device
-from dioptre.simulate.relief import Relief
 
 SIZE = 128
 PATCHES_PER_SCENE = 16
-RELIEF_SPLIT = "train"  # there is but one photograph with depth
+BEYOND, FEATURELESS = 0.04, 0.03  # the usual shares of patches for training
+TRAINED = "train"
+DEPTH_PHOTOGRAPH_SPLIT = "train"  # there is but one photograph with depth
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 SKIMAGE_PHOTOGRAPHS = (
     "astronaut.png", "brick.png", "camera.png", "cell.png", "chelsea.png", "clock_motion.png", "coffee.png",
@@ -76,25 +80,59 @@ def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> in
     return len(patches)
 
 
+def conditions_of(simulation: Simulation, split: str) -> Conditions:
+    """Returns how hard the captures of a simulation are in the scenes of one split."""
+    conditions = Conditions.exact() if simulation.exact_lens else Conditions()
+    beyond, featureless = (
+        share if share >= 0 else usual[split == TRAINED]
+        for share, usual in ((simulation.beyond, (0.0, BEYOND)), (simulation.featureless, (0.0, FEATURELESS)))
+    )
+    layout = replace(conditions.layout, prior=_prior(simulation.prior), beyond=beyond)
+    return replace(conditions, layout=layout, featureless=featureless, processed=simulation.processed)
+
+
+@cache
+def _prior(text: str) -> DepthPrior:
+    return DepthPrior.parse(text)
+
+
+def split_of(simulation: Simulation, scene: int) -> str:
+    """Returns the split that a scene belongs to."""
+    if simulation.split != "mixed":
+        return simulation.split
+    draw = float(np.random.default_rng([simulation.seed, scene]).random())
+    upto = zip(SPLITS, accumulate(SPLITS.values()), strict=True)
+    return next((name for name, limit in upto if draw <= limit), "test")
+
+
 def simulate_patch(
-    camera: CameraModel, simulation: Simulation, index: int
+    camera: CameraModel, simulation: Simulation, index: int, conditions: Conditions | None = None
 ) -> tuple[UInt16[np.ndarray, "slice view native col"], dict[str, object]]:
-    """Returns the native codes of one patch of a simulation, and its row."""
+    """Returns the native codes of one patch of a simulation, and its row.
+
+    Args:
+        camera: The camera.
+        simulation: What to simulate.
+        index: Which of its patches.
+        conditions: Other ones than the simulation's own.
+    """
     pair = simulation.light == "both"
     scene = index // PATCHES_PER_SCENE
-    split, textures, device = _scene(
-        simulation.seed, simulation.split, simulation.device, simulation.textures, scene
+    split = split_of(simulation, scene)
+    conditions = conditions or conditions_of(simulation, split)
+    surfaces, device = _scene(
+        simulation.seed, split, simulation.device, simulation.textures, scene, conditions.clutter
     )
     light = ("normal", "dark")[index % 2] if pair else simulation.light
     patch = draw_patch(
         camera,
-        device,
-        textures,
+        device.thin_lens() if simulation.exact_lens else device,
+        surfaces,
         np.random.default_rng([simulation.seed, _code(split), scene, 1, index // 2 if pair else index]),
-        replace(Conditions.exact() if simulation.exact_lens else Conditions(), depths=simulation.depths),
+        conditions,
         SIZE,
         None if light == "mixed" else light,
-        _reliefs() if simulation.textures == "skimage" and split == RELIEF_SPLIT else (),
+        _depth_photographs() if simulation.textures == "skimage" and split == DEPTH_PHOTOGRAPH_SPLIT else (),
     )
     rows, cols = camera.frame
     name = f"{split}{scene:06d}"
@@ -109,6 +147,8 @@ def simulate_patch(
         "where_y": patch.at[1] / (rows / 2),
         "depth": patch.depth,
         "depth_spread": patch.depth_spread,
+        "beyond": patch.beyond,
+        "focusable": patch.focusable,
         "lens_error": patch.lens_error,
         "kind": patch.kind,
         "light": patch.light,
@@ -124,16 +164,12 @@ def _code(split: str) -> int:
 
 @lru_cache(maxsize=2)
 def _scene(
-    seed: int, split: str, device: str, textures: str, scene: int
-) -> tuple[str, list[Float32[np.ndarray, "n n"]], Device]:
-    """Returns a scene's split, textures and phone. The split is part of the seed: no two share a texture."""
-    if split == "mixed":
-        draw = float(np.random.default_rng([seed, scene]).random())
-        upto = zip(SPLITS, accumulate(SPLITS.values()), strict=True)
-        split = next((name for name, limit in upto if draw <= limit), "test")
+    seed: int, split: str, device: str, textures: str, scene: int, clutter: Clutter
+) -> tuple[list[Float32[np.ndarray, "n n"]], Device]:
+    """Returns a scene's surfaces and phone. The split is part of the seed: no two share a surface."""
     rng = np.random.default_rng([seed, _code(split), scene, 0])
     phone = Device.draw(rng) if device == "random" else Device.left() if device == "left" else Device.center()
-    return split, draw_textures(rng, photographs_of(_photographs(textures), split)), phone
+    return draw_surfaces(rng, clutter, photographs_of(_photographs(textures), split)), phone
 
 
 @lru_cache(maxsize=1)
@@ -155,11 +191,11 @@ def _skimage_data() -> Path:
 
 
 @cache
-def _reliefs() -> tuple[Relief, ...]:
+def _depth_photographs() -> tuple[DepthPhotograph, ...]:
     """Returns the photograph with depth that scikit-image brings: a motorcycle in a garage."""
     photograph = read_photographs(_skimage_data(), ["motorcycle_left.png"])["motorcycle_left.png"]
     with np.load(_skimage_data() / "motorcycle_disp.npz") as file:
-        return (Relief.of(photograph, file["arr_0"].astype(np.float32)),)
+        return (DepthPhotograph.of(photograph, file["arr_0"].astype(np.float32)),)
 
 
 def photographs_of(

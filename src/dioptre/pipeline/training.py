@@ -1,22 +1,20 @@
 """A shipped network from nothing: its stores simulated, its stages trained, its file exported.
 
-    OUT/stores/<name>        simulated stores; OUT/stores/painted, pictures for one of them
+    OUT/stores/<name>        simulated stores
     OUT/runs/<stage>         the runs of its stages, and of those that it builds on
     OUT/weights/<name>.onnx  the network
 
 What is finished is not done again; what was stopped goes on. Several networks can share one OUT.
 """
 
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from dioptre.dataset.manifest import MANIFEST, PARTIAL
+from dioptre.dataset.manifest import MANIFEST
 from dioptre.errors import FileError, InputError
 from dioptre.pipeline.processes import local_executor
-from dioptre.pipeline.recipes import PAINTED, SHIPPED, Catalogue, Stage
+from dioptre.pipeline.recipes import SHIPPED, Catalogue, Stage
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import simulate
 from dioptre.train.cache import Done, unwatched
@@ -26,7 +24,6 @@ from dioptre.train.folder import open_run
 from dioptre.train.ranks import Rank
 from dioptre.train.recipe import BuildsOn, RunSettings
 
-PAINT = Path(__file__).parents[3] / "runs" / "paint.py"  # in a checkout of the repository
 Say = Callable[[str], None]
 
 
@@ -86,19 +83,5 @@ def _make_store(name: str, store: Simulation, stores: Path, done: Done, say: Say
     if (stores / name / MANIFEST).exists():
         return
     say(f"simulating {name}")
-    if store.textures == PAINTED:
-        store = replace(store, textures=str(_paint(stores / PAINTED, say)))
     with local_executor() as executor:
         simulate(stores / name, store, executor, done)
-
-
-def _paint(folder: Path, say: Say) -> Path:
-    """Paints pictures into a folder, if they are not there yet, and returns it."""
-    if folder.exists():
-        return folder
-    if not PAINT.exists():
-        raise InputError(f"painted pictures are made by {PAINT}, which only a checkout of dioptre has")
-    say("painting pictures")
-    partial = folder.with_name(folder.name + PARTIAL)
-    subprocess.run([sys.executable, str(PAINT), str(partial)], check=True)  # noqa: S603
-    return partial.rename(folder)

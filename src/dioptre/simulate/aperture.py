@@ -77,19 +77,18 @@ def _shift(
     pixels: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, "2 n n"]:
     """Returns how far (rows, columns) the light that reaches each pixel has been displaced, in pixels."""
-    gain = view.spread.device.radius_gain / 2
+    device = view.spread.device
     flat = np.zeros((2, len(pixels), len(pixels)))
     if isinstance(layer.depth, float):
-        return (
-            flat
-            + gain * float(depth_to_blur(view.camera, focus, layer.depth)) * np.array(u[::-1])[:, None, None]
-        )
+        one = float(depth_to_blur(view.camera, focus, layer.depth))
+        return flat + device.blur_gain(one) * one / 2 * np.array(u[::-1])[:, None, None]
     shift = flat
     for _ in range(4):  # the depth is that of the place the light comes from
         at = _places(scene, view, scale, principal_point, pixels, shift)
         depth = map_coordinates(layer.depth.astype(np.float64), at, order=1)
         blur = np.asarray(depth_to_blur(view.camera, focus, depth))
-        shift = gain * blur * np.array(u[::-1])[:, None, None]
+        gain = np.where(blur < 0, device.blur_gain(-1.0), device.blur_gain(1.0))
+        shift = gain * blur / 2 * np.array(u[::-1])[:, None, None]
     return shift
 
 

@@ -1,40 +1,38 @@
 """One simulated patch: a random scene before a random place of a phone, in some light, swept through focus.
 
 Everything drawn for a patch comes from one generator, so that a patch is the same whoever computes it.
-Textures belong to a scene and are shared by its patches; a scene belongs to one split.
+Surfaces belong to a scene and are shared by its patches; a scene belongs to one split.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
+import cv2
 import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
 from dioptre.optics import CameraModel
+from dioptre.simulate.clutter import Clutter, paint
+from dioptre.simulate.depth_photograph import DepthPhotograph, photograph_scene
 from dioptre.simulate.device import Device
+from dioptre.simulate.layout import KINDS, Layout, beyond, draw_depths, lay_out, mean_step
 from dioptre.simulate.lens import Actuator, index_errors, sweep
+from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw_slope, draw_steps
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.relief import Relief, relief_scene
 from dioptre.simulate.render import View, render_stack
-from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
-from dioptre.simulate.sensor import Noise, read_native
-from dioptre.simulate.texture import dead_leaves, glyphs, log_uniform, photograph
+from dioptre.simulate.scene import Scene, fine_size, soften
+from dioptre.simulate.sensor import process, read_native
+from dioptre.simulate.texture import crumpled, dead_leaves, glyphs, log_uniform, photograph, roughness
+from dioptre.simulate.visibility import LEAST, focus_contrast
 
-Depths = Literal["even", "far"]
-KINDS = {
-    "plane": 0.36,
-    "slant": 0.26,
-    "curve": 0.1,
-    "two": 0.2,
-    "three": 0.08,
-}  # how often each kind of scene
-RELIEFS = 0.3  # how often a scene is a photograph with depth, if there are any
-LESS_LIGHT = (8.0, 32.0)  # in the dark
-LEAST_DIMMED = 4.0  # a dark picture is darker by so much at least, whatever the gain
+DEPTH_PHOTOGRAPHS = 0.3  # how often a scene is a photograph with depth, if there are any
+PHOTOGRAPHS = 0.6  # how often a surface is painted with a photograph, if there are any
+TRIES = 16  # to draw a patch with something to focus on, or with nothing
+JPEG_QUALITY = (70, 98)  # of processed pictures
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
+
+Picture = Float32[np.ndarray, "n n"]
 
 
 @dataclass(frozen=True)
@@ -43,29 +41,23 @@ class Conditions:
 
     Attributes:
         actuator: The lens.
+        breathing: How much of the thin lens's change of scale with focus there is, 1 for all and 0 for none.
         side_motion: How much of its usual wandering the optical axis does, 1 for all and 0 for none.
-        dark: How often the light is low.
-        contrast: Range of the textures' contrast, drawn evenly on a logarithmic scale.
-        brightness: Range of the patches' mean signal in normal light, likewise, 1 at white.
-        shot: Range of the shot noise in normal light, variance for each 10-bit code, likewise.
-        tilt_indices: Deviation of the depth over a slanted or curved patch, in indices.
-        depths: "even" if depths are spread evenly over the ladder; "far" if there are ever fewer towards its
-            near end, and none at it, as in the published data, where three quarters or more are in the far
-            half.
-        gap_indices: Mean distance in depth of a layer from the one before it, in indices.
-        highlights: How often a patch has points of light far above white.
+        clutter: What surfaces are covered with.
+        layout: Where they lie in depth.
+        lighting: Brightness and noise.
+        featureless: How often a patch has nothing to focus on; the others all have something.
+        processed: Whether the pictures went through a tone curve and JPEG.
     """
 
     actuator: Actuator = field(default_factory=Actuator)
+    breathing: float = 1.0
     side_motion: float = 1.0
-    dark: float = 0.03
-    contrast: tuple[float, float] = (0.25, 1.0)
-    brightness: tuple[float, float] = (0.03, 0.4)
-    shot: tuple[float, float] = (0.05, 0.5)
-    tilt_indices: float = 2.0
-    depths: Depths = "even"
-    gap_indices: float = 7.0
-    highlights: float = 0.015
+    clutter: Clutter = field(default_factory=Clutter)
+    layout: Layout = field(default_factory=Layout)
+    lighting: Lighting = field(default_factory=Lighting)
+    featureless: float = 0.0
+    processed: bool = False
 
     @classmethod
     def exact(cls) -> "Conditions":
@@ -82,6 +74,9 @@ class Patch:
         truth: Index nearest in inverse depth to the median depth of the patch.
         depth: That median, in dioptres.
         depth_spread: Deviation of the depth over the patch, in dioptres.
+        beyond: Indices that the median lies beyond the ladder: 0 inside, negative beyond its far end,
+            positive beyond its near end.
+        focusable: Whether there is anything to focus on (`visibility`).
         lens_error: Median error of the lens over the stack, in indices, positive towards near.
         kind: The kind of scene.
         light: "normal" or "dark".
@@ -94,6 +89,8 @@ class Patch:
     truth: int
     depth: float
     depth_spread: float
+    beyond: float
+    focusable: bool
     lens_error: float
     kind: str
     light: str
@@ -102,80 +99,95 @@ class Patch:
     at: tuple[float, float]
 
 
-def draw_textures(
+def draw_surfaces(
     rng: np.random.Generator,
+    clutter: Clutter,
     photographs: Sequence[Float32[np.ndarray, "_ _"]] = (),
     count: int = 4,
     size: int = 1024,
-) -> list[Float32[np.ndarray, "n n"]]:
-    """Returns a scene's textures on the fine grid, of mean 1: leaves of many sizes, print, photographs."""
-    textures = []
+) -> list[Picture]:
+    """Returns what a scene's surfaces look like, on the fine grid; their mean together is 1."""
+    pictures = []
     for _ in range(count):
-        picture = soften(_draw_texture(rng, photographs, size))
-        textures.append(picture / np.float32(max(picture.mean(), 0.02)))
-    return textures
+        if photographs and rng.random() < PHOTOGRAPHS:
+            picture = photograph(photographs[int(rng.integers(len(photographs)))], size, rng)
+            picture = picture.astype(np.float32) * np.float32(0.25 / max(float(picture.mean()), 0.02))
+        else:
+            picture = paint(draw_materials(rng, size), clutter, size, rng)
+        pictures.append(soften(picture))
+    mean = np.float32(np.mean([picture.mean() for picture in pictures]))
+    return [picture / mean for picture in pictures]
 
 
-def _draw_texture(
-    rng: np.random.Generator, photographs: Sequence[Float32[np.ndarray, "_ _"]], size: int
-) -> Float[np.ndarray, "n n"]:
-    kind = rng.random()
-    if photographs and kind < 0.6:
-        return photograph(photographs[int(rng.integers(len(photographs)))], size, rng)
-    if kind > 0.85:
-        return glyphs(size, rng, log_uniform(rng, 16.0, 90.0))
-    largest = log_uniform(rng, 20.0, 500.0)
-    grain = log_uniform(rng, 0.01, 0.25)
-    return dead_leaves(size, size, rng, float(rng.uniform(1.5, 5.0)), largest, grain)
+def draw_materials(rng: np.random.Generator, size: int) -> list[Picture]:
+    """Returns two materials and print, of mean 1."""
+    height = log_uniform(rng, 16.0, 110.0)
+    print_ = glyphs(size, rng, height)
+    smallest = float(rng.uniform(1.5, 5.0))
+    leaves = dead_leaves(
+        size, size, rng, smallest, log_uniform(rng, 20.0, 500.0), log_uniform(rng, 0.01, 0.25)
+    )
+    leaves = crumpled(leaves.astype(np.float32), rng, log_uniform(rng, 4.0, 16.0))
+    rough = roughness(
+        size, rng, log_uniform(rng, 4.0, 200.0), log_uniform(rng, 0.3, 1.2), log_uniform(rng, 1.0, 8.0)
+    )
+    turned = [np.rot90(one, int(rng.integers(2))) for one in (rough, print_)]
+    materials = [leaves, *turned]
+    return [(one / max(float(one.mean()), 0.02)).astype(np.float32) for one in materials]
 
 
 def draw_patch(
     camera: CameraModel,
     device: Device,
-    textures: list[Float32[np.ndarray, "n n"]],
+    surfaces: Sequence[Picture],
     rng: np.random.Generator,
     conditions: Conditions,
     size: int = 128,
     light: str | None = None,
-    reliefs: Sequence[Relief] = (),
+    depth_photographs: Sequence[DepthPhotograph] = (),
 ) -> Patch:
     """Returns one patch of one capture.
 
     Args:
         camera: The camera.
         device: The phone.
-        textures: What the surfaces of the scene are painted with.
+        surfaces: What the surfaces of the scene look like.
         rng: Draws everything.
         conditions: How hard it is.
         size: Rows and columns of the patch; even.
         light: "normal" or "dark"; drawn if not given.
-        reliefs: Photographs with depth, for some of the patches to be parts of.
+        depth_photographs: Photographs with depth, for some of the patches to be parts of.
     """
-    rows, cols = camera.frame
-    reach = max(0.0, (cols - size) / 2), max(0.0, (rows - size) / 2)
-    at = (
-        float(2 * (rng.uniform(-reach[0], reach[0]) // 2)),
-        float(2 * (rng.uniform(-reach[1], reach[1]) // 2)),
-    )
-    view = View(PointSpread(camera, device, at), size + 2 * RIM)
-    kind = str(rng.choice(list(KINDS), p=list(KINDS.values())))
-    if reliefs and rng.random() < RELIEFS:
-        kind = "relief"
-    scene = draw_scene(kind, camera, textures, view, rng, conditions, reliefs)
+    at = _draw_place(camera, size, rng)
+    view = View(PointSpread(camera, device, at), size + 2 * RIM, conditions.breathing)
     focus = sweep(camera, conditions.actuator, device.lens_bias, rng)
-    if light is None:
-        light = "dark" if rng.random() < conditions.dark else "normal"
-    gain, noise = _draw_light(light, conditions, rng)
     axis = conditions.side_motion * _side_motion(len(focus), rng)
+    drawn = "dark" if rng.random() < conditions.lighting.dark else "normal"
+    light = light or drawn
+    gain, noise = draw_exposure(light, conditions.lighting, rng)
+    steps = draw_steps(len(focus), conditions.lighting, rng)
+    wanted = rng.random() >= conditions.featureless
+    still = replace(view, breathing=0.0)
+    for _ in range(TRIES):
+        kind, scene = _draw_any_scene(camera, surfaces, view, rng, conditions, depth_photographs, wanted)
+        depths = scene.depth_map(view.size)[RIM:-RIM, RIM:-RIM]
+        depth = float(np.median(depths))
+        focusable = focus_contrast(scene, still, camera.grid, depth, gain, noise) >= LEAST
+        if focusable == wanted:
+            break
     radiance = render_stack(scene, view, focus, axis)
-    radiance *= np.float32(gain)
-    depths = scene.depth_map(size + 2 * RIM)[RIM:-RIM, RIM:-RIM]
-    depth = float(np.median(depths))
+    radiance *= np.float32(gain) * steps[:, None, None, None]
+    radiance *= device.shading_within(camera, at, view.size)
+    native = read_native(radiance[..., RIM:-RIM], noise, rng)
+    if conditions.processed:
+        native = process(native, int(rng.integers(*JPEG_QUALITY)))
     return Patch(
-        native=read_native(radiance[..., RIM:-RIM], noise, rng),
+        native=native,
         truth=int(camera.grid.nearest_index(depth)),
         depth=depth,
         depth_spread=float(np.std(depths)),
+        beyond=beyond(camera.grid, depth),
+        focusable=focusable,
         lens_error=float(np.median(index_errors(camera, focus))),
         kind=kind,
         light=light,
@@ -185,110 +197,80 @@ def draw_patch(
     )
 
 
-def draw_scene(
-    kind: str,
+def _draw_place(camera: CameraModel, size: int, rng: np.random.Generator) -> tuple[float, float]:
+    rows, cols = camera.frame
+    reach = max(0.0, (cols - size) / 2), max(0.0, (rows - size) / 2)
+    x, y = (float(2 * (rng.uniform(-one, one) // 2)) for one in reach)
+    return x, y
+
+
+def _draw_any_scene(
     camera: CameraModel,
-    textures: list[Float32[np.ndarray, "n n"]],
+    surfaces: Sequence[Picture],
     view: View,
     rng: np.random.Generator,
     conditions: Conditions,
-    reliefs: Sequence[Relief] = (),
+    depth_photographs: Sequence[DepthPhotograph],
+    visible: bool,
+) -> tuple[str, Scene]:
+    kind = str(rng.choice(list(KINDS), p=list(KINDS.values())))
+    if depth_photographs and rng.random() < DEPTH_PHOTOGRAPHS:
+        kind = "photograph"
+    if not visible:
+        kind = "plain"
+    return kind, draw_scene(kind, camera, surfaces, view, rng, conditions, depth_photographs)
+
+
+def draw_scene(
+    kind: str,
+    camera: CameraModel,
+    surfaces: Sequence[Picture],
+    view: View,
+    rng: np.random.Generator,
+    conditions: Conditions,
+    depth_photographs: Sequence[DepthPhotograph] = (),
 ) -> Scene:
-    """Returns a random scene of one kind whose depths are spread over the ladder."""
+    """Returns a random scene of one kind: one of KINDS, "photograph" with depth, or "plain"."""
     margin = view.margin(4 * SIDE_MOTION_PX)
-    n = fine_size(view.size, margin)
-    grid = camera.grid.dioptres
-    step = float(np.mean(np.diff(grid)))
+    n, step = fine_size(view.size, margin), mean_step(camera.grid)
+    layout, lighting = conditions.layout, conditions.lighting
+    count = {"two": 2, "three": 3}.get(kind, 1)
+    closer = view.spread.device.closer_m
+    depths = [one / (1 - closer * one) for one in draw_depths(camera.grid, layout, count, rng)]
+    slope = draw_slope(n, lighting, rng)
 
-    nearest, farthest = grid[-1] + step / 2, max(0.0, grid[0] - step / 2)
+    def painted() -> Picture:
+        picture = _crop(surfaces[int(rng.integers(len(surfaces)))], n, rng)
+        if rng.random() < lighting.highlights:
+            picture = soften(add_highlights(picture, rng))
+        return picture * slope + np.float32(lighting.glare)
 
-    def depths(count: int) -> list[float]:
-        """Depths from near to far, each some way from another."""
-        along = rng.random()
-        if conditions.depths == "far":
-            along = 1 - math.sqrt(1 - along)
-        gaps = rng.laplace(0, conditions.gap_indices * step, count)
-        walk = farthest + along * (nearest - farthest) + np.cumsum([0.0, *gaps])
-        walk = np.sort(np.clip(walk[:count], farthest, nearest))[::-1]
-        return [float(depth / (1 - view.spread.device.closer_m * depth)) for depth in walk]
-
-    def painted(depth: float, bent: bool, alpha: Float32[np.ndarray, "n n"] | None = None) -> Layer:
-        low, high = np.log(conditions.contrast)
-        picture = _crop(textures[rng.integers(len(textures))], n, rng)
-        picture = 1 + (picture - 1) * np.float32(np.exp(rng.uniform(low, high)))
-        if rng.random() < conditions.highlights:
-            picture = _add_highlights(picture, rng)
-        surface = _bend(kind, depth, n, conditions.tilt_indices * step, rng) if bent else depth
-        return Layer(np.maximum(picture, 0), surface, alpha)
-
-    if kind == "relief":
-        span = conditions.gap_indices * step * float(rng.uniform(0.5, 3))
-        relief = reliefs[int(rng.integers(len(reliefs)))]
-        return relief_scene(relief, n, margin, depths(1)[0], span, rng)
-    if kind in ("two", "three"):
-        *front, back = depths(2 if kind == "two" else 3)
-        nearer = [painted(depth, False, _cut(n, view, rng)) for depth in front]
-        return Scene((*nearer, painted(back, False)), margin)
-    return Scene((painted(depths(1)[0], kind != "plane"),), margin)
+    if kind == "photograph":
+        span = layout.gap_indices * step * float(rng.uniform(0.5, 3))
+        source = depth_photographs[int(rng.integers(len(depth_photographs)))]
+        return photograph_scene(source, n, margin, depths[0], span, rng)
+    if kind == "plain":
+        return Scene(lay_out("plane", depths, lambda: _smooth(n, rng) * slope, view.size, 0.0, rng), margin)
+    tilt = layout.tilt_indices * step
+    return Scene(lay_out(kind, depths, painted, view.size, tilt, rng), margin)
 
 
 def _crop(
-    texture: Float32[np.ndarray, "m m"], n: int, rng: np.random.Generator
+    surface: Float32[np.ndarray, "m m"], n: int, rng: np.random.Generator
 ) -> Float32[np.ndarray, "n n"]:
-    """Returns a random part of a texture, randomly turned; a texture that is too small is mirrored on."""
-    if len(texture) < n:
-        texture = np.pad(texture, (0, n - len(texture)), mode="symmetric")
-    y, x = rng.integers(0, len(texture) - n + 1, 2)
-    part = np.rot90(texture[y : y + n, x : x + n], int(rng.integers(4)))
-    return np.ascontiguousarray(part)
+    """Returns a random part of a picture, either way up; one that is too small is mirrored on."""
+    if len(surface) < n:
+        surface = np.pad(surface, (0, n - len(surface)), mode="symmetric")
+    y, x = rng.integers(0, len(surface) - n + 1, 2)
+    part = surface[y : y + n, x : x + n]
+    return np.ascontiguousarray(np.rot90(part, 2 * int(rng.integers(2))))
 
 
-def _bend(
-    kind: str, depth: float, n: int, amount: float, rng: np.random.Generator
-) -> Float32[np.ndarray, "n n"]:
-    """Returns the depth of a slanted or curved surface; `amount` is its deviation in dioptres."""
-    y, x = (np.mgrid[:n, :n].astype(np.float32) - n / 2) / (FINE * 64)
-    a, b, c = rng.normal(0, amount, 3)
-    surface = a * x + b * y
-    if kind == "curve":
-        surface = surface / 2 + c * (x * x + y * y)
-    return np.maximum(np.float32(depth) + surface.astype(np.float32), np.float32(0))
-
-
-def _cut(n: int, view: View, rng: np.random.Generator) -> Float32[np.ndarray, "n n"]:
-    """Returns where a nearer surface is: on one side of a wavy edge that crosses the patch."""
-    y, x = (np.mgrid[:n, :n].astype(np.float32) - n / 2) / FINE
-    angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(-0.4, 0.4) * view.size
-    along, across = x * np.cos(angle) + y * np.sin(angle), y * np.cos(angle) - x * np.sin(angle)
-    wave = rng.uniform(0, 12) * np.sin(along / rng.uniform(8, 60) + rng.uniform(0, 2 * np.pi))
-    return soften((across + wave > offset).astype(np.float64))
-
-
-def _add_highlights(
-    picture: Float32[np.ndarray, "n n"], rng: np.random.Generator
-) -> Float32[np.ndarray, "n n"]:
-    points = np.zeros_like(picture)
-    for _ in range(int(rng.integers(3, 40))):
-        y, x = rng.integers(2, len(picture) - 2, 2)
-        points[y : y + 2, x : x + 2] = log_uniform(rng, 20.0, 500.0)
-    return picture + soften(points)
-
-
-def _draw_light(light: str, conditions: Conditions, rng: np.random.Generator) -> tuple[float, Noise]:
-    """Returns the exposure (radiance 1 becomes so much of white) and the noise.
-
-    In the dark the same scene has so many times less light; the camera makes up for a part of that by gain,
-    which raises the noise as much as the picture.
-    """
-    black = float(rng.uniform(-1, 1))
-    shot, exposure = (
-        float(np.exp(rng.uniform(*np.log(range_)))) for range_ in (conditions.shot, conditions.brightness)
-    )
-    less = float(np.exp(rng.uniform(*np.log(LESS_LIGHT))))
-    gain = float((less / LEAST_DIMMED) ** rng.random())
-    if light == "dark":
-        shot, exposure = shot * gain, exposure * gain / less
-    return exposure, Noise(shot, 0.7 + 1.5 * shot, black=black)
+def _smooth(n: int, rng: np.random.Generator) -> Picture:
+    """Returns a surface without detail: blank, or with soft lights and shadows that no focus makes sharp."""
+    coarse = rng.normal(0, log_uniform(rng, 0.003, 0.4), (n // 120 + 4, n // 120 + 4)).astype(np.float32)
+    grey = np.float32(log_uniform(rng, 0.2, 2.0))
+    return grey * np.exp(cv2.resize(coarse, (n, n), interpolation=cv2.INTER_CUBIC))
 
 
 def _side_motion(n: int, rng: np.random.Generator) -> Float[np.ndarray, "n 2"]:

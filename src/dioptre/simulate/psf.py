@@ -37,7 +37,7 @@ class PointSpread:
 
     def half(self, diameter_px: float) -> int:
         """Returns how many pixels the kernels of a blur diameter reach from their centre."""
-        return int(np.ceil(REACH * abs(diameter_px * self.device.radius_gain) / 2)) + 2
+        return int(np.ceil(REACH * abs(diameter_px * self.device.blur_gain(diameter_px)) / 2)) + 2
 
     def kernels(self, diameter_px: float, half: int | None = None) -> Float32[np.ndarray, "2 n n"]:
         """Returns the left and right kernels of a signed blur diameter.
@@ -49,7 +49,7 @@ class PointSpread:
                 plane, whose left view then lies to the left.
             half: How far the result reaches from its centre; as far as there is light by default.
         """
-        diameter = diameter_px * self.device.radius_gain
+        diameter = diameter_px * self.device.blur_gain(diameter_px)
         pupil = self._coarse if abs(diameter) < 9 else self._medium if abs(diameter) < 20 else self._fine
         half = self.half(diameter_px) if half is None else half
         out = np.zeros((2, 2 * half + 1, 2 * half + 1), dtype=np.float32)
@@ -115,4 +115,4 @@ def pupil_light(
 
 def dual_pixel_psf(diameter_px: float) -> Float32[np.ndarray, "2 n n"]:
     """Returns both views' kernels in the middle of the measured phone's field; their mean sums to one."""
-    return PointSpread(CameraModel.pixel3(), Device.center(), (0.0, 0.0)).kernels(diameter_px)
+    return PointSpread(CameraModel.pixel3(), Device(), (0.0, 0.0)).kernels(diameter_px)

@@ -43,10 +43,13 @@ class View:
     Attributes:
         spread: The blur kernels at the patch's place in the field; its `at` is the patch's centre.
         size: Rows and columns of the patch.
+        breathing: How much of the thin lens's change of scale there is, 1 for all and 0 for none; exposure
+            falls with the square of the scale.
     """
 
     spread: PointSpread
     size: int = 128
+    breathing: float = 1.0
 
     @property
     def camera(self) -> CameraModel:
@@ -56,11 +59,12 @@ class View:
     def margin(self, shift_px: float = 0.0) -> int:
         """Returns how many pixels a scene must reach beyond the patch: blur, breathing, side motion."""
         camera = self.camera
-        ends = np.array([0.0, *camera.grid.dioptres[[0, -1]] * 1.05])
+        near = float(camera.grid.dioptres[-1])
+        ends = np.array([0.0, near * 1.05, near + 9 * float(np.mean(np.diff(camera.grid.dioptres)))])
         widest = max(abs(float(np.max(np.abs(depth_to_blur(camera, ends, d))))) for d in ends)
         scale = np.asarray(focus_to_magnification(camera, ends)) / self._reference
         drift = (np.hypot(*self.spread.at) + self.size) * float(np.max(np.abs(scale - 1)))
-        return int(np.ceil(0.65 * 1.15 * widest + drift + shift_px)) + 6
+        return int(np.ceil(0.65 * self.spread.device.most_gain * widest + drift + shift_px)) + 6
 
     @property
     def _reference(self) -> float:
@@ -68,7 +72,7 @@ class View:
 
     def magnification(self, focus: float) -> float:
         """Returns the image's scale relative to the far end of the ladder."""
-        return float(focus_to_magnification(self.camera, focus)) / self._reference
+        return 1 + self.breathing * (float(focus_to_magnification(self.camera, focus)) / self._reference - 1)
 
 
 def render(
@@ -160,7 +164,7 @@ def _blur_flat(
     picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
 ) -> Views:
     """Returns a layer at one depth in both views."""
-    if abs(diameter) >= HALVED_PX:
+    if abs(diameter) * view.spread.device.blur_gain(diameter) >= HALVED_PX:
         return _blur_flat_halved(picture, alpha, diameter, view, sampled)
     pair = view.spread.kernels(diameter)
     out = np.empty((2, view.size, view.size), dtype=np.float32)
@@ -171,7 +175,7 @@ def _blur_flat(
 def _blur_flat_halved(
     picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
 ) -> Views:
-    pair = view.spread.kernels(float(_halved(diameter)))
+    pair = view.spread.kernels(float(_halved(diameter, view.spread.device)))
     border = pair.shape[1] // 2 + SPARE
     small = np.empty((2, view.size // 2 + 2 * SPARE, view.size // 2 + 2 * SPARE), dtype=np.float32)
     kernels.blur_pair(_pooled(_covered(picture, alpha, 2 * border, sampled)), pair, small)
@@ -186,13 +190,14 @@ def _blur_surface(
     sampled: Sampler,
 ) -> Views:
     """Returns a layer of varying depth in both views; `diameters` are those of the patch's pixels."""
-    halved = float(np.abs(diameters).min()) >= HALVED_PX
+    device = view.spread.device
+    halved = float(np.abs(diameters).min()) * device.least_gain >= HALVED_PX
     if halved:
-        wanted = _halved(np.pad(_pooled(diameters.astype(np.float32)), SPARE, mode="edge"))
+        wanted = _halved(np.pad(_pooled(diameters.astype(np.float32)), SPARE, mode="edge"), device)
     else:
         wanted = diameters
     steps = np.round(wanted / STEP_PX).astype(np.int64)
-    levels, which = np.unique(steps, return_inverse=True)
+    levels = np.arange(steps.min(), steps.max() + 1)
     half = max(view.spread.half(float(level * STEP_PX)) for level in levels[[0, -1]])
     pairs = np.stack([view.spread.kernels(float(level * STEP_PX), half) for level in levels])
     out = np.empty((2, *wanted.shape), dtype=np.float32)
@@ -200,7 +205,7 @@ def _blur_surface(
         image = _pooled(_covered(picture, alpha, 2 * (half + SPARE), sampled))
     else:
         image = _covered(picture, alpha, half, sampled)
-    kernels.blur_each(image, pairs, which.reshape(wanted.shape), out)
+    kernels.blur_each(image, pairs, steps - levels[0], out)
     return _doubled(out, view.size) if halved else out
 
 
@@ -209,9 +214,10 @@ def _covered(picture: Picture, alpha: Picture | None, border: int, sampled: Samp
     return image if alpha is None else image * sampled(alpha, border)
 
 
-def _halved(diameter: Any) -> Any:
+def _halved(diameter: Any, device: Device) -> Any:
     """Returns diameters in pixels twice as large that make up for their own blur."""
-    return np.sign(diameter) * np.sqrt(diameter**2 - HALVING_VARIANCE) / 2
+    gain = np.where(np.asarray(diameter) < 0, device.blur_gain(-1.0), device.blur_gain(1.0))
+    return np.sign(diameter) * np.sqrt(diameter**2 - HALVING_VARIANCE / gain**2) / 2
 
 
 def _pooled(image: Picture) -> Picture:
@@ -236,7 +242,7 @@ def defocus(
     pixels, and wider than `size` by the largest diameter and a few pixels.
     """
     margin = [(length - size) // 2 for length in texture.shape]
-    spread = PointSpread(CameraModel.pixel3(), Device.center(), (0.0, 0.0))
+    spread = PointSpread(CameraModel.pixel3(), Device(), (0.0, 0.0))
     image = texture.astype(np.float32)
     out = np.empty((len(diameters_px), 2, size, size), dtype=np.float32)
     for diameter, views in zip(diameters_px, out, strict=True):

@@ -8,9 +8,9 @@ every side, because blur and breathing bring in light from there.
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from jaxtyping import Float, Float32
-from scipy.ndimage import gaussian_filter
 
 from dioptre.errors import InputError
 
@@ -75,4 +75,5 @@ def fine_size(size: int, margin: int) -> int:
 
 def soften(picture: Float[np.ndarray, "rows cols"]) -> Picture:
     """Returns a picture on the fine grid with the blur that is there even in focus."""
-    return gaussian_filter(picture, LENS_BLUR_PX * FINE).astype(np.float32)
+    sigma = LENS_BLUR_PX * FINE
+    return cv2.GaussianBlur(picture, (9, 9), sigma, borderType=cv2.BORDER_REFLECT).astype(np.float32)

@@ -7,6 +7,7 @@ that the correlation of their noise. Codes are 10-bit: BLACK without light, WHIT
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
@@ -14,6 +15,7 @@ from dioptre.stack import codes_to_pixels
 
 BLACK, WHITE = 64.0, 1023.0
 LEVELS = WHITE - BLACK
+GAMMA = 2.2  # of the tone curve of processed pictures
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,24 @@ def read_native(
         np.clip(np.rint(signal, out=signal), 0, WHITE, out=signal)
         out[...] = signal
     return codes
+
+
+def process(
+    native: UInt16[np.ndarray, "slice view native cols"], quality: int
+) -> UInt16[np.ndarray, "slice view native cols"]:
+    """Returns the codes of processed pictures: tone curve, 8 bits, JPEG of a quality from 1 to 100.
+
+    They keep black and white, but are no longer linear in the light between them.
+    """
+    out = np.empty_like(native)
+    for one, codes in zip(
+        native.reshape(-1, *native.shape[2:]), out.reshape(-1, *native.shape[2:]), strict=True
+    ):
+        linear = np.clip((one.astype(np.float32) - BLACK) / LEVELS, 0.0, 1.0)
+        shown = np.rint(255 * linear ** (1 / GAMMA)).astype(np.uint8)
+        file = cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+        codes[...] = np.rint(BLACK + LEVELS / 255 * np.asarray(cv2.imdecode(file, cv2.IMREAD_GRAYSCALE)))
+    return out
 
 
 def upsample_rows(native: Float32[np.ndarray, "... native cols"]) -> Float32[np.ndarray, "... rows cols"]:

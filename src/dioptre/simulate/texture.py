@@ -1,7 +1,7 @@
 """Textures: what surfaces are painted with, linear radiance of mean about a half, on any grid.
 
 Dead leaves have the statistics of natural images and the imaging industry's trust, glyphs the hard edges and
-blank grounds of print, photographs whatever is on them.
+blank grounds of print, roughness the grain of bark and cloth, photographs whatever is on them.
 """
 
 import cv2
@@ -68,6 +68,45 @@ def glyphs(
         cv2.putText(page, line, (x, int(y)), font, scale, round(255 * ink), thickness, cv2.LINE_AA)
         y += height_px * float(rng.uniform(1.2, 2.2))
     return np.clip(page / 255 * (1 + grain * rng.standard_normal(page.shape)), 0.0, 1.0)
+
+
+def roughness(
+    size: int, rng: np.random.Generator, coarsest_px: float, roughest: float = 1.0, stretch: float = 1.0
+) -> Float32[np.ndarray, "n n"]:
+    """Returns bark, cloth, stone: noise of all scales up to `coarsest_px`, of median 1, with dark cracks.
+
+    Args:
+        size: Rows and columns.
+        rng: Draws it.
+        coarsest_px: The largest scale.
+        roughest: Deviation of its logarithm.
+        stretch: How many times as long as wide its grain is, along the rows.
+    """
+    total, scale, weight = np.zeros((size, size), np.float32), coarsest_px, 1.0
+    while scale >= 1.0:
+        rows, cols = (max(4, round(size / one) + 3) for one in (scale, scale * stretch))
+        coarse = rng.standard_normal((rows, cols), dtype=np.float32)
+        total += np.float32(weight) * cv2.resize(coarse, (size, size), interpolation=cv2.INTER_CUBIC)
+        scale, weight = scale / 2, weight * 0.75
+    total -= np.abs(np.float32(0.5) * total)  # valleys are deeper than hills are high
+    return np.exp(np.float32(roughest / max(float(total.std()), 1e-6)) * (total - np.median(total)))
+
+
+def crumpled(
+    picture: Float32[np.ndarray, "n n"], rng: np.random.Generator, by_px: float
+) -> Float32[np.ndarray, "n n"]:
+    """Returns a picture whose places are displaced by about so many pixels: discs become pebbles."""
+    n = len(picture)
+    knots = max(4, round(n / (3 * by_px)))
+    across, down = (
+        cv2.resize(
+            rng.standard_normal((knots, knots), dtype=np.float32), (n, n), interpolation=cv2.INTER_CUBIC
+        )
+        for _ in range(2)
+    )
+    places = np.arange(n, dtype=np.float32)
+    x, y = places[None, :] + np.float32(by_px) * across, places[:, None] + np.float32(by_px) * down
+    return cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
 
 
 def photograph(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dioptre.errors import InputError
-from dioptre.methods.base import Problem
+from dioptre.problem import Problem
 
 Kind = Literal["one-hot", "move", "looks"]
 Distance = Literal["squared", "absolute"]

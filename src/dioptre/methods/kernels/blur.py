@@ -5,7 +5,7 @@ from dioptre.methods.kernels.cells import F
 
 
 @kernel
-def _reflected(i, n):
+def reflected(i, n):
     """The index that half-sample reflection, as often as needed, gives for i in 0..n-1."""
     i = i % (2 * n)
     return i if i < n else 2 * n - 1 - i
@@ -31,8 +31,8 @@ def blur_across(row, taps, padded, out):
     middle = taps.size - 1
     padded[middle : middle + n] = row
     for k in range(middle):
-        padded[middle - 1 - k] = row[_reflected(-1 - k, n)]
-        padded[middle + n + k] = row[_reflected(n + k, n)]
+        padded[middle - 1 - k] = row[reflected(-1 - k, n)]
+        padded[middle + n + k] = row[reflected(n + k, n)]
     _scale_row(padded[middle:], taps[0], out)
     for k in range(1, taps.size, 4):
         _add_pairs(
@@ -54,10 +54,10 @@ def blur_down(image, y, taps, out):
     _scale_row(image[y], taps[0], out)
     for k in range(1, taps.size, 4):
         _add_pairs(
-            image[_reflected(y - k, n)], image[_reflected(y + k, n)],
-            image[_reflected(y - k - 1, n)], image[_reflected(y + k + 1, n)],
-            image[_reflected(y - k - 2, n)], image[_reflected(y + k + 2, n)],
-            image[_reflected(y - k - 3, n)], image[_reflected(y + k + 3, n)],
+            image[reflected(y - k, n)], image[reflected(y + k, n)],
+            image[reflected(y - k - 1, n)], image[reflected(y + k + 1, n)],
+            image[reflected(y - k - 2, n)], image[reflected(y + k + 2, n)],
+            image[reflected(y - k - 3, n)], image[reflected(y + k + 3, n)],
             taps[k:], out,
         )  # fmt: skip
 

@@ -1,53 +1,59 @@
-"""The subbands of a wavelet transform of a whole image."""
+"""The subbands of a wavelet transform of a whole image, mirrored at its border."""
 
 import numpy as np
 
 from dioptre.compiled import kernel
+from dioptre.methods.kernels.blur import reflected
 
 
 @kernel
-def _filter_down(image, taps, shift, out):
-    """Filters and halves the rows, periodically; an odd last row is doubled."""
-    rows, cols = image.shape
-    period = rows + rows % 2
+def _inner_taps(a, b, c, d, e, half, line):
+    """The middle one of nine symmetric taps and two on either side of it; `half` begins with the middle."""
+    t0, t1, t2 = half[0], half[1], half[2]
+    for x in range(line.size):
+        line[x] = t0 * c[x] + t1 * (b[x] + d[x]) + t2 * (a[x] + e[x])
+
+
+@kernel
+def _outer_taps(a, b, c, d, half, line):
+    """Adds the two outermost taps on either side."""
+    t3, t4 = half[3], half[4]
+    for x in range(line.size):
+        line[x] += t3 * (b[x] + c[x]) + t4 * (a[x] + d[x])
+
+
+@kernel
+def _filter_down(image, half, first, out):
+    """Filters and halves the rows with nine symmetric taps from row 2 o + first on, mirrored outside."""
+    rows = image.shape[0]
+    at = np.empty(9, np.int64)
     for o in range(out.shape[0]):
-        line = out[o]
-        line[:] = 0.0
-        for j in range(taps.size):
-            tap = taps[j]
-            if tap == 0.0:
-                continue
-            source = image[min((2 * o + shift - j) % period, rows - 1)]
-            for x in range(cols):
-                line[x] += tap * source[x]
+        for j in range(9):
+            at[j] = reflected(2 * o + first + j, rows)
+        _inner_taps(image[at[2]], image[at[3]], image[at[4]], image[at[5]], image[at[6]], half, out[o])
+        _outer_taps(image[at[0]], image[at[1]], image[at[7]], image[at[8]], half, out[o])
 
 
 @kernel
-def _filter_across(image, taps, shift, out):
-    """Filters and halves the columns, periodically; an odd last column is doubled."""
+def _filter_across(image, low, high, out_low, out_high):
+    """Filters and halves the columns, mirrored at the border; out_high may be empty: then it is not made."""
     rows, cols = image.shape
-    period = cols + cols % 2
-    half = out.shape[1]
-    phases = np.empty((2, half + taps.size))
-    margin = taps.size // 2
-    source_at = np.empty((2, half + taps.size), np.int64)
-    for p in range(2):
-        for x in range(half + taps.size):
-            source_at[p, x] = min((2 * (x - margin) + p) % period, cols - 1)
+    half = out_low.shape[1] + 5
+    even, odd = np.empty(half), np.empty(half)  # every other column, from eight before the first on
+    inside, after = 4, cols // 2 + 4
     for y in range(rows):
-        for p in range(2):
-            for x in range(half + taps.size):
-                phases[p, x] = image[y, source_at[p, x]]
-        line = out[y]
-        line[:] = 0.0
-        for j in range(taps.size):
-            tap = taps[j]
-            if tap == 0.0:
-                continue
-            at = shift - j
-            source = phases[at % 2][margin + at // 2 :]
-            for x in range(half):
-                line[x] += tap * source[x]
+        source = image[y]
+        for x in range(inside, after):
+            even[x], odd[x] = source[2 * (x - 4)], source[2 * (x - 4) + 1]
+        for x in range(inside):
+            even[x], odd[x] = source[reflected(2 * x - 8, cols)], source[reflected(2 * x - 7, cols)]
+        for x in range(after, half):
+            even[x], odd[x] = source[reflected(2 * x - 8, cols)], source[reflected(2 * x - 7, cols)]
+        _inner_taps(even[1:], odd[1:], even[2:], odd[2:], even[3:], low, out_low[y])
+        _outer_taps(even, odd, odd[3:], even[4:], low, out_low[y])
+        if out_high.size > 0:
+            _inner_taps(odd[1:], even[2:], odd[2:], even[3:], odd[3:], high, out_high[y])
+            _outer_taps(odd, even[1:], even[4:], odd[4:], high, out_high[y])
 
 
 @kernel
@@ -84,25 +90,25 @@ def _subband_numbers(low, details, one, floor, out):
 
 @kernel
 def wavelet_numbers(images, low, high, codes, levels, out):
-    """Sums over the details of levels 2 and 3 of the periodic transform: out is (image, level - 2, 6)."""
+    """Sums over the details of levels 2 and 3 of the transform, mirrored at the border.
+
+    low, high: Ten taps each, symmetric about the sixth and the fifth. out: (image, level - 2, 6).
+    """
     one, floor = 1.0 / (codes * codes), 1e-12 / (codes * codes)
-    shift = low.size // 2
+    half_low, half_high = low[5:], high[4:9]
     out[:] = 0.0
     for i in range(images.shape[0]):
-        rows, cols = images.shape[1], images.shape[2]
         image = images[i].astype(np.float64)
         for level in range(1, levels + 1):
-            down_low = np.empty(((rows + 1) // 2, cols))
-            across = np.empty(((rows + 1) // 2, (cols + 1) // 2))
-            _filter_down(image, low, shift, down_low)
-            _filter_across(down_low, low, shift, across)
-            if level >= 2:
-                down_high = np.empty_like(down_low)
-                details = np.empty((3, across.shape[0], across.shape[1]))
-                _filter_down(image, high, shift, down_high)
-                _filter_across(down_low, high, shift, details[0])
-                _filter_across(down_high, low, shift, details[1])
-                _filter_across(down_high, high, shift, details[2])
+            rows, cols = (image.shape[0] + 9) // 2, (image.shape[1] + 9) // 2
+            down_low, across = np.empty((rows, image.shape[1])), np.empty((rows, cols))
+            _filter_down(image, half_low, -8, down_low)
+            if level == 1:
+                _filter_across(down_low, half_low, half_high, across, across[:0])
+            else:
+                down_high, details = np.empty_like(down_low), np.empty((3, rows, cols))
+                _filter_down(image, half_high, -7, down_high)
+                _filter_across(down_low, half_low, half_high, across, details[0])
+                _filter_across(down_high, half_low, half_high, details[1], details[2])
                 _subband_numbers(across, details, one, floor, out[i, level - 2])
             image = across
-            rows, cols = image.shape

@@ -15,11 +15,11 @@ from scipy.ndimage import distance_transform_edt, gaussian_filter
 from dioptre.simulate.scene import FINE, Layer, Scene, soften
 from dioptre.simulate.texture import GAMMA
 
-GAP = 0.08  # of the relief's depth range: a wider gap parts front and back
+GAP = 0.08  # of the range of depth: a wider gap parts front and back
 
 
 @dataclass(frozen=True, eq=False)
-class Relief:
+class DepthPhotograph:
     """A photograph and its depth.
 
     Attributes:
@@ -33,8 +33,8 @@ class Relief:
     @classmethod
     def of(
         cls, photograph: Float32[np.ndarray, "rows cols"], disparity: Float32[np.ndarray, "rows cols"]
-    ) -> "Relief":
-        """Returns the relief of a photograph and its stereo disparity; infinite disparities are filled."""
+    ) -> "DepthPhotograph":
+        """Returns a photograph and its stereo disparity as one; infinite disparities are filled."""
         known = np.isfinite(disparity)
         rows, cols = distance_transform_edt(~known, return_distances=False, return_indices=True)
         filled = disparity[rows, cols]
@@ -42,20 +42,20 @@ class Relief:
         return cls((photograph**GAMMA).astype(np.float32), ((filled - low) / (high - low)).astype(np.float32))
 
 
-def relief_scene(
-    relief: Relief, n: int, margin: int, depth: float, span: float, rng: np.random.Generator
+def photograph_scene(
+    source: DepthPhotograph, n: int, margin: int, depth: float, span: float, rng: np.random.Generator
 ) -> Scene:
-    """Returns a random part of a relief as a scene.
+    """Returns a random part of a photograph with depth as a scene.
 
     Args:
-        relief: The photograph and its depth.
+        source: The photograph and its depth.
         n: Rows and columns of the scene's layers, on the fine grid.
         margin: See `Scene`.
         depth: Dioptres of the median of the part.
-        span: Dioptres between the relief's nearest and farthest pixel.
+        span: Dioptres between the photograph's nearest and farthest pixel.
         rng: Draws the part.
     """
-    radiance, nearness = _part(relief, n, rng)
+    radiance, nearness = _part(source, n, rng)
     depths = np.maximum(depth + span * (nearness - np.median(nearness)), 0).astype(np.float32)
     radiance = radiance / np.float32(max(float(radiance.mean()), 0.02))
     front = _front(nearness)
@@ -68,14 +68,14 @@ def relief_scene(
 
 
 def _part(
-    relief: Relief, n: int, rng: np.random.Generator
+    source: DepthPhotograph, n: int, rng: np.random.Generator
 ) -> tuple[Float32[np.ndarray, "n n"], Float32[np.ndarray, "n n"]]:
     """Returns a random square part of both pictures on the fine grid, mirrored on if they are too small."""
     size = n // FINE
-    pads = [(0, max(0, size - length)) for length in relief.radiance.shape]
-    y, x = (int(rng.integers(0, max(1, length - size + 1))) for length in relief.radiance.shape)
+    pads = [(0, max(0, size - length)) for length in source.radiance.shape]
+    y, x = (int(rng.integers(0, max(1, length - size + 1))) for length in source.radiance.shape)
     parts = []
-    for picture, way in ((relief.radiance, cv2.INTER_CUBIC), (relief.nearness, cv2.INTER_LINEAR)):
+    for picture, way in ((source.radiance, cv2.INTER_CUBIC), (source.nearness, cv2.INTER_LINEAR)):
         part = np.pad(picture, pads, mode="symmetric")[y : y + size, x : x + size]
         parts.append(cv2.resize(part, (n, n), interpolation=way).astype(np.float32))
     return np.maximum(parts[0], 0), parts[1]
