@@ -30,7 +30,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float
@@ -40,9 +40,6 @@ from dioptre.methods.calibration import Calibration
 from dioptre.methods.disparity import Match
 from dioptre.methods.learned import session_of
 from dioptre.methods.matching import HALF, TILE, Tiles, View, ssd, weighted_median
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
 
 SCALE: Final = 4  # pixels of a view for one of the map
 STRIDE: Final = 16  # rows and columns are multiples of this
@@ -93,7 +90,7 @@ class DepthNetwork:
 
 
 @cache
-def _load(path: Path) -> "tuple[InferenceSession, str]":
+def _load(path: Path) -> tuple[Any, str]:
     """Returns the session of a file and its hash; once for each file."""
     try:
         content = path.read_bytes()
