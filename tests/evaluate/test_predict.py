@@ -42,6 +42,9 @@ FAKES = {
     "three": Method(
         "three", "Three", Problem.SINGLE_GREEN, FamilyOf(Brightest), "test", looks=3, after="two"
     ),
+    "again": Method(
+        "again", "Again", Problem.SINGLE_DUAL_PIXEL, FamilyOf(Nearer), "test", looks=1, again=True
+    ),
     "any": Method("any", "Any", Problem.SINGLE_DUAL_PIXEL, FamilyOf(Nearer), "test", looks=ANY),
     "whole": Method("whole", "Whole", Problem.STACK_GREEN, FamilyOf(Brightest), "test", looks=WHOLE),
 }
@@ -137,3 +140,26 @@ def test_a_store_that_does_not_know_its_lens_has_no_oracle(tmp_path: Path) -> No
     assert [row["method"] for row in table] == ["local-norm-dist-sq-4"]
     assert table[0]["in_crop"] is True
     assert set(table[0]) == set(predicting.SCHEMA.names)
+
+
+@pytest.mark.usefixtures("fakes")
+def test_a_method_that_is_asked_again_answers_after_each_look(store: PatchStore) -> None:
+    table = predict(store, np.array([0]), ["again"], np.array([2, 8]), EVEN).to_pylist()
+    found = [(row["steps"], row["start"], row["predicted"]) for row in table if row["method"] == "again"]
+    assert found == [(1, 2, 3), (1, 8, 8), (2, 2, 4), (2, 8, 8), (3, 2, 5), (3, 8, 8)]
+
+
+def test_a_simulated_store_knows_which_patches_are_in_the_central_crop(tmp_path: Path) -> None:
+    form = StoreFormat(GRID, SIZE, 2, 0.0, 1000.0, rows_per_native=1)
+    rows = [
+        {
+            "scene": "s", "capture": "c", "split": "test", "row": row, "col": col, "truth": 0,
+            "where_x": 0.0, "where_y": 0.0,
+        }
+        for row, col in ((0, 0), (84, 184), (50, 184), (49, 184))
+    ]  # fmt: skip
+    writer = StoreWriter(tmp_path / "s", form, {"camera": {"frame": [300, 400]}}, 4, shard_size=4)
+    writer.write_shard(0, np.zeros((4, N, 2, SIZE, SIZE), np.uint16), rows)
+    writer.finish()
+    table = predict(open_patches(tmp_path / "s"), np.arange(4), ["intensity-variance"], np.array([0]), EVEN)
+    assert table["in_crop"].to_pylist() == [False, True, True, False]

@@ -84,3 +84,18 @@ def test_json_holds_every_number() -> None:
     assert entries["about"] == {"split": "test"}
     assert len(entries["rows"]) == 8
     assert entries["rows"][0]["metrics"]["mae"] == 10
+
+
+def test_methods_with_a_dagger_are_measured_in_the_central_crop() -> None:
+    rows = [
+        row | {"in_crop": error == 0}
+        for method in ("ssd-disparity", "zncc-disparity", "ssd-disparity@left")
+        for error in (0, 9)
+        for row in rows_of(method, "D1", 1, [error])
+    ]
+    found = {line.method: line for line in lines(pa.Table.from_pylist(rows, schema=SCHEMA))}
+    assert found["ssd-disparity"].ours.mae == found["ssd-disparity@left"].ours.mae == 0
+    assert found["zncc-disparity"].ours.mae == 4.5
+    assert found["ssd-disparity"].title == "SSD Disparity †"
+    assert found["ssd-disparity@left"].paper is None
+    assert "† on patches inside" in to_markdown(list(found.values()), "x", "y")

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError, MethodError
-from dioptre.methods import CONTRAST, LEARNED, METHODS, STEREO, scores
+from dioptre.methods import CONTRAST, DISPARITY, LEARNED, METHODS, STEREO, scores
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method
 from dioptre.methods.contrast import ContrastFamily
+from dioptre.methods.disparity import DisparityFamily
 from dioptre.methods.learned import LearnedFamily
 from dioptre.methods.stereo import StereoFamily
 from dioptre.optics import FocusGrid
@@ -18,7 +19,8 @@ from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
 LEARNED_KEYS = [key for key, row in METHODS.items() if isinstance(row.family, LearnedFamily)]
-FORMULAE = [key for key in METHODS if key not in LEARNED_KEYS]
+CALIBRATED = [key for key, row in METHODS.items() if isinstance(row.family, DisparityFamily)]
+FORMULAE = [key for key in METHODS if key not in LEARNED_KEYS + CALIBRATED]
 LADDER = FocusGrid.learnaf()
 SIZE = 128  # pixels that every row can see
 
@@ -72,8 +74,8 @@ def test_a_formula_has_no_identity_but_its_key(key: str) -> None:
     assert METHODS[key].build().identity == ""
 
 
-@pytest.mark.parametrize("key", LEARNED_KEYS)
-def test_a_network_is_known_by_the_hash_of_its_file(key: str) -> None:
+@pytest.mark.parametrize("key", LEARNED_KEYS + CALIBRATED)
+def test_a_network_or_a_calibration_is_known_by_its_hash(key: str) -> None:
     assert re.fullmatch("[0-9a-f]{64}", METHODS[key].build().identity)
 
 
@@ -88,8 +90,8 @@ def test_a_formula_knows_no_probabilities(key: str) -> None:
     assert METHODS[key].build().posterior(stack) is None
 
 
-@pytest.mark.parametrize("key", LEARNED_KEYS)
-def test_a_network_scores_by_its_posterior(key: str) -> None:
+@pytest.mark.parametrize("key", LEARNED_KEYS + CALIBRATED)
+def test_what_knows_probabilities_scores_by_its_posterior(key: str) -> None:
     row = METHODS[key]
     positions = list(range(len(LADDER))) if row.looks == WHOLE else [20, 30][: max(1, row.looks)]
     rng = np.random.default_rng(0)
@@ -114,7 +116,9 @@ def test_a_row_can_see_a_patch_of_its_own_kind(key: str) -> None:
 def test_a_small_patch_is_refused(key: str) -> None:
     refusal = METHODS[key].build().refusal(LADDER, (SIZE, 15), 2)
     assert refusal is not None
-    needed = "needs patches of 128 pixels or more" if key in LEARNED_KEYS else "needs at least 16 x 16 pixels"
+    learned, formula = "needs patches of 128 pixels or more", "needs at least 16 x 16 pixels"
+    calibrated = "needs at least 72 x 48 pixels"  # three tiles, and room to search
+    needed = calibrated if key in CALIBRATED else learned if key in LEARNED_KEYS else formula
     assert refusal.startswith(needed)
     assert "15" in refusal
 
@@ -130,12 +134,17 @@ def test_one_view_is_refused_by_what_needs_two(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", METHODS)
-def test_another_ladder_is_refused_by_networks_and_by_nobody_else(key: str) -> None:
+def test_another_ladder_is_refused_by_what_was_made_for_one(key: str) -> None:
     focuser = METHODS[key].build()
     shorter = focuser.refusal(FocusGrid.uniform(n=20), (SIZE, SIZE), 2)
     elsewhere = focuser.refusal(FocusGrid.uniform(5.0, 0.3, 49), (SIZE, SIZE), 2)
-    assert focuser.refusal(FocusGrid.unknown(49), (SIZE, SIZE), 2) is None
-    if key in LEARNED_KEYS:
+    unknown = focuser.refusal(FocusGrid.unknown(49), (SIZE, SIZE), 2)
+    assert (unknown is None) != (key in CALIBRATED)
+    if key in CALIBRATED:
+        assert "for a ladder of 49 positions, not 20" in str(shorter)
+        assert "for another ladder" in str(elsewhere)
+        assert "ladder in dioptres" in str(unknown)
+    elif key in LEARNED_KEYS:
         assert shorter is not None
         assert "knows a ladder of 49 positions, but the stack's has 20" in shorter
         assert elsewhere is not None
@@ -163,7 +172,8 @@ def test_families_of_one_kind_are_one() -> None:
     assert ContrastFamily() == CONTRAST
     assert StereoFamily() == STEREO
     assert LearnedFamily() == LEARNED
-    assert len({row.family for row in METHODS.values()}) == 3
+    assert DisparityFamily() == DISPARITY
+    assert len({row.family for row in METHODS.values()}) == 4
 
 
 @dataclass(frozen=True)

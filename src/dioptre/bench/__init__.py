@@ -1,6 +1,7 @@
 """What is fast, against what: speed tables, each of ratios that were measured in one run.
 
 measures    the classical measures, against the plain reference
+disparity   stereo matching, against a plain loop over shifts
 frame       all patches of a whole frame at once, against one patch after the other
 store       reading patches, from a cold and from a warm cache
 captures    the store of whole captures, against a folder of PNG files
@@ -18,7 +19,7 @@ from typing import Final, Literal, get_args
 
 from dioptre.errors import MissingExtraError
 
-Table = Literal["measures", "frame", "store", "captures", "simulator", "learned"]
+Table = Literal["measures", "disparity", "frame", "store", "captures", "simulator", "learned"]
 TABLES: Final[tuple[Table, ...]] = get_args(Table)
 NEEDS: Final[Mapping[Table, tuple[str, str]]] = {
     "learned": ("torch", "the table of the networks compares with torch: pip install 'dioptre[train]'"),

@@ -17,6 +17,7 @@ import tyro
 
 from dioptre import __version__
 from dioptre.cli.bench import Bench, run_bench
+from dioptre.cli.calibrate import Calibrate, run_calibrate
 from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
 from dioptre.cli.demo import Demo, run_demo
 from dioptre.cli.export import Export, run_export
@@ -38,6 +39,7 @@ COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "register": (Register, run_register),
     "train": (Train, run_train),
     "export": (Export, run_export),
+    "calibrate": (Calibrate, run_calibrate),
     "predict": (Predict, run_predict),
     "report": (Report, run_report),
     "bench": (Bench, run_bench),

@@ -91,6 +91,19 @@ def _display_range(pictures: Shaped[np.ndarray, "k row col"]) -> tuple[float, fl
     return float(low), float(max(high, low + 1e-9))
 
 
+def field_table(table: Float[np.ndarray, "down across"], title: str) -> "Figure":
+    """Returns a picture of a table over the frame, its values written in: rows from the top."""
+    figure = new_figure(7.2, 4.8)
+    axes = figure.add_subplot()
+    image = axes.imshow(table, extent=(-1, 1, 1, -1), aspect=0.75, interpolation="bilinear", cmap="cividis")
+    for y, row in zip(np.linspace(-1, 1, len(table)), table, strict=True):
+        for x, value in zip(np.linspace(-1, 1, len(row)), row, strict=True):
+            axes.text(0.95 * x, 0.95 * y, f"{value:.2f}", ha="center", va="center", color="w", fontsize=8)
+    axes.set(title=title, xlabel="x over the frame", ylabel="y over the frame")
+    figure.colorbar(image, ax=axes)
+    return figure
+
+
 def save(figure: "Figure", path: Path) -> None:
     """Writes a figure; the suffix says which format."""
     figure.savefig(path, dpi=130)

@@ -3,7 +3,8 @@
 A full-stack method answers once for each patch. A method with few looks answers once for each start, at the
 end of the search (`loop.search`) that also drives a lens: one with two looks is led to the second by the
 method before it; one for any number of looks is asked with one, two and three, to which it leads itself, and
-with all. Beside the answer stands what the verdict says of it.
+with all; one that may be asked again is asked at the start and twice more where it answered. Beside the
+answer stands what the verdict says of it.
 
 In a simulated store, `oracle` is an answerer beside the methods. It knows the scene and the camera and sees
 exactly where the picture is sharp; it does not know by how much the lens missed the position it was sent to,
@@ -15,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
+from dioptre.dataset.labels import in_crop
 from dioptre.dataset.store import PatchStore
 from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
@@ -53,7 +55,7 @@ SCHEMA = pa.schema(
         ("device", pa.string()),
     ]
 )
-DEFAULTS: Mapping[str, object] = {"in_crop": True, "light": "", "device": ""}
+DEFAULTS: Mapping[str, object] = {"light": "", "device": ""}
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,11 +191,11 @@ def _searches(
     prior: DepthPrior,
 ) -> Iterator[Answers]:
     """Yields the answers of a method with few looks, from every start; one for any number after each look."""
-    looks = MOST_LOOKS if method.looks == ANY else method.looks
+    looks = MOST_LOOKS if method.leads_itself else method.looks
     policy, ask = policy_of(method, looks), askers_of(method, looks, prior)
     trails = [search(starts, see_stack(stack, at), ask, policy) for at in range(stack.batch)]
     identity = method.build().identity
-    for steps in range(1, looks + 1) if method.looks == ANY else (looks,):
+    for steps in range(1, looks + 1) if method.leads_itself else (looks,):
         posteriors = [trail.posteriors[steps - 1] for trail in trails]
         predicted = np.stack([best_index(one.scores()) for one in posteriors])
         verdicts = [
@@ -225,12 +227,25 @@ def _table(
         "prior": [prior.name] * count,
         **_judged(answers.verdicts, count),
     }
+    columns["in_crop"] = _in_crop(store)[each]
     for name in ("split", "scene", "capture", "truth"):
         columns[name] = store.table.column(name).take(pa.array(each))
     for name, default in DEFAULTS.items():
         known = name in store.table.column_names
         columns[name] = store.table.column(name).take(pa.array(each)) if known else [default] * count
     return pa.table({field.name: columns[field.name] for field in SCHEMA}).cast(SCHEMA)
+
+
+def _in_crop(store: PatchStore) -> Bool[np.ndarray, " patch"]:
+    """Returns which patches lie in the central 1.5x crop; all of a store that does not know its frame."""
+    if "in_crop" in store.table.column_names:
+        return store.column("in_crop")
+    simulated = store.manifest.get("config", {}).get("camera", {})
+    frame = store.frame or simulated.get("frame")
+    if frame is None or not {"row", "col"} <= set(store.table.column_names):
+        return np.ones(len(store), bool)
+    corners = np.stack([store.column("row"), store.column("col")], axis=1)
+    return in_crop(corners, (int(frame[0]), int(frame[1])), store.format.size)
 
 
 def _judged(verdicts: Sequence[Verdict], count: int) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 A row is a method with a number of looks; its metrics are over all its predictions. Beside them stand, where
 there are any, the numbers that the paper prints, marked as the paper's.
+
+Methods with a dagger are measured on patches inside the central 1.5x crop of the frame, as in the paper.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,8 +17,10 @@ from dioptre.evaluate import paper
 from dioptre.evaluate.metrics import COLUMNS, PROBLEM_ORDER, Metrics, measure
 from dioptre.evaluate.predict import ORACLE
 from dioptre.methods import METHODS
+from dioptre.methods.disparity import AT
 from dioptre.problem import Problem
 
+DAGGER = " †"  # after the title of a method that is measured in the central crop alone
 TITLES = {
     Problem.STACK_GREEN: "the whole stack, green",
     Problem.STACK_DUAL_PIXEL: "the whole stack, left and right",
@@ -71,6 +75,10 @@ def lines(predictions: pa.Table) -> list[Line]:
                 pc.and_(pc.equal(predictions["problem"], problem), pc.equal(predictions["steps"], steps)),
             )
         )
+        if _cropped(method):
+            mine = mine.filter(mine["in_crop"])
+        if len(mine) == 0:
+            continue
         ours = measure(mine["predicted"].to_numpy(), mine["truth"].to_numpy())
         found.append(Line(method, _title(method), Problem(problem), steps, ours, _paper(method, steps)))
     floors = [line for line in found if line.method == ORACLE]
@@ -98,7 +106,12 @@ def _title(method: str) -> str:
     if method == ORACLE:
         return "Oracle: all but the lens's error"
     row = METHODS.get(method)
-    return method if row is None else row.title
+    return (method if row is None else row.title) + (DAGGER if _cropped(method) else "")
+
+
+def _cropped(method: str) -> bool:
+    """Whether a method is measured in the central crop alone, whatever its calibration."""
+    return method.partition(AT)[0] in paper.CENTRE_CROP
 
 
 def _paper(method: str, steps: int) -> Metrics | None:
@@ -114,6 +127,8 @@ def to_markdown(rows: Sequence[Line], heading: str, note: str) -> str:
         mine = [row for row in rows if row.problem is problem]
         if mine:
             parts.append(f"\n## {problem}: {TITLES[problem]}\n\n{_markdown(mine)}")
+    if any(row.title.endswith(DAGGER) for row in rows):
+        parts.append(f"\n{DAGGER.strip()} on patches inside the central 1.5x crop of the frame.\n")
     return "".join(parts)
 
 

@@ -13,7 +13,7 @@ from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
 from dioptre.loop.verdict import Exposure, State, judge_posterior
 from dioptre.methods import find_method
-from dioptre.methods.base import ANY, Method
+from dioptre.methods.base import Method
 from dioptre.posterior import DepthPrior
 
 LOOKS: Final = 3
@@ -55,7 +55,7 @@ class Autofocus:
         if len(regions) > 1:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")
         method = self._method(camera.shape if regions[0] is None else (regions[0].h, regions[0].w))
-        looks = self.looks if method.looks == ANY else method.looks
+        looks = self.looks if method.leads_itself else method.looks
         policy = policy_of(method, looks, self.sure)
         frames: list[Frame] = []  # what was seen, for the verdict
         where = place_of(regions[0], camera.shape, camera.where)

@@ -137,7 +137,7 @@ def policy_of(method: Method, looks: int, sure: float = NEVER) -> SearchPolicy:
     """
     if method.looks == WHOLE:
         raise MethodError(f"{method.key} looks at a whole stack and does not search")
-    if method.looks not in (ANY, looks):
+    if not method.leads_itself and method.looks != looks:
         raise MethodError(f"{method.key} takes {method.looks} looks, not {looks}")
     if method.looks > 1 and not method.after:
         raise MethodError(f"{method.key} takes {method.looks} looks, and nothing says who chooses the second")
@@ -153,8 +153,11 @@ def leaders_of(method: Method) -> list[Method]:
 
 
 def askers_of(method: Method, looks: int, prior: DepthPrior) -> list[Ask[FocalStack]]:
-    """Returns who is asked after each look, under a prior: the last one is the method itself."""
-    chain = [method] * looks if method.looks == ANY else leaders_of(method)
+    """Returns who is asked after each look, under a prior: the last one is the method itself.
+
+    A method that is asked again hears of the last look alone: what it said before only led there.
+    """
+    chain = [method] * looks if method.leads_itself else leaders_of(method)
     return [_asker(one, prior) for one in chain]
 
 
@@ -162,12 +165,16 @@ def _asker(method: Method, prior: DepthPrior) -> Ask[FocalStack]:
     focuser = method.build()
 
     def ask(looks: FocalStack) -> Posterior:
-        posterior = focuser.posterior(looks)
+        posterior = focuser.posterior(_last(looks) if method.again else looks)
         if posterior is None:
             raise MethodError(f"{method.key} scores slices and cannot lead a search")
         return posterior.weigh(prior)
 
     return ask
+
+
+def _last(looks: FocalStack) -> FocalStack:
+    return replace(looks, pixels=looks.pixels[:, -1:], indices=looks.indices[:, -1:])
 
 
 # How looks are taken

@@ -6,6 +6,10 @@ METHODS is one literal table. It feeds the command line, the tables, the tests a
     measure   statistics, measures, and their evaluation on patches
     contrast  the 37 contrast measures (I*)
     stereo    the 8 dual-pixel measures (D*)
+    matching  disparity between the left and the right view
+    calibration  what turns disparity into a focus, as data
+    disparity  the single-look baselines that do
+    depth_network  learned depth, fitted to disparity: how a network would be used
     learned   networks in ONNX files; those that come with the package are in dioptre/weights
     frame     all patches of a whole frame at once
     kernels   what runs in the inner loops, by subject
@@ -13,12 +17,15 @@ METHODS is one literal table. It feeds the command line, the tables, the tests a
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from dioptre.errors import InputError, MethodError
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method, best_index
+from dioptre.methods.calibration import find_calibration
 from dioptre.methods.contrast import ContrastFamily
+from dioptre.methods.disparity import AT, DisparityFamily
 from dioptre.methods.learned import NETWORK, LearnedFamily
 from dioptre.methods.stereo import StereoFamily
 from dioptre.posterior import Scores
@@ -27,7 +34,7 @@ from dioptre.stack import FocalStack
 
 __all__ = ["METHODS", "Autofocuser", "Method", "Problem", "Scores", "best_index", "find_method", "scores"]
 
-CONTRAST, STEREO, LEARNED = ContrastFamily(), StereoFamily(), LearnedFamily()
+CONTRAST, STEREO, LEARNED, DISPARITY = ContrastFamily(), StereoFamily(), LearnedFamily(), DisparityFamily()
 
 
 def _contrast(key: str, title: str, source: str, in_paper: bool = True) -> Method:
@@ -36,6 +43,10 @@ def _contrast(key: str, title: str, source: str, in_paper: bool = True) -> Metho
 
 def _stereo(key: str, title: str, source: str) -> Method:
     return Method(key, title, Problem.STACK_DUAL_PIXEL, STEREO, source)
+
+
+def _disparity(key: str, title: str, source: str) -> Method:
+    return Method(key, title, Problem.SINGLE_DUAL_PIXEL, DISPARITY, source, looks=1, again=True)
 
 
 def _learned(key: str, title: str, problem: Problem, looks: int, after: str = "") -> Method:
@@ -107,6 +118,8 @@ _ROWS: Final = (
     _stereo("normalized-envelope-l2", "Normalized Envelope (L2)", "Birchfield 1998"),
     _stereo("normalized-envelope-l1", "Normalized Envelope (L1)", "Birchfield 1998"),
     _learned("l2a-stack-dp", "Our Model", Problem.STACK_DUAL_PIXEL, WHOLE),
+    _disparity("zncc-disparity", "ZNCC Disparity with Calibration", "Barnea 1972, Hannah 1974, Wadhwa 2018"),
+    _disparity("ssd-disparity", "SSD Disparity", "Wadhwa 2018"),
     _learned("l2a-single-dp", "Our Model", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("l2a-two-step-dp", "Our Model, second step", Problem.SINGLE_DUAL_PIXEL, 2, "l2a-single-dp"),
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
@@ -121,9 +134,16 @@ METHODS: Final[dict[str, Method]] = {row.key: row for row in _ROWS}
 
 
 def find_method(key: str) -> Method:
-    """Returns the row of a method, or one for a network in a file; an unknown key gets the nearest names."""
+    """Returns the row of a method, or one for a network in a file; an unknown key gets the nearest names.
+
+    A key of the disparity family may name its calibration after an @, as in zncc-disparity@left.
+    """
     if key in METHODS:
         return METHODS[key]
+    plain, _, table = key.partition(AT)
+    if table and plain in METHODS and METHODS[plain].family is DISPARITY:
+        find_calibration(table)  # raises if there is none
+        return replace(METHODS[plain], key=key, in_paper=False)
     if key.endswith(NETWORK):
         return _of_file(key)
     near = difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)

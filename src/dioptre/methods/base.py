@@ -76,6 +76,8 @@ class Method:
         looks: How many slices it is shown: WHOLE for the whole stack, ANY for as many as there are.
         after: Of several looks, the method that chooses the last one, seeing those before it; "" if nobody
             does, so that the looks have to be given.
+        again: Of one look, whether a search may ask it again where it answered; it then hears of that look
+            alone (the paper's "Multi-step").
     """
 
     key: str
@@ -86,6 +88,7 @@ class Method:
     in_paper: bool = True
     looks: int = WHOLE
     after: str = ""
+    again: bool = False
 
     def __post_init__(self) -> None:
         if self.problem.whole != (self.looks == WHOLE) or self.looks < ANY:
@@ -95,11 +98,18 @@ class Method:
             )
         if self.after and self.looks < 2:
             raise MethodError(f"{self.key} has no second look for {self.after} to choose")
+        if self.again and self.looks != 1:
+            raise MethodError(f"{self.key} can only be asked again of one look, not of {self.looks}")
 
     @property
     def views(self) -> int:
         """How many views it needs."""
         return self.problem.views
+
+    @property
+    def leads_itself(self) -> bool:
+        """Whether a search with it may take any number of looks: of all together, or of the last alone."""
+        return self.looks == ANY or self.again
 
     def build(self) -> Autofocuser:
         """Returns the method, ready to score."""

@@ -175,6 +175,32 @@ class Prediction:
         return split_list(self.methods)
 
 
+@dataclass(frozen=True)
+class CalibrationJob:
+    """What decides a calibration, beside the patches.
+
+    Attributes:
+        name: What to call the camera; the file's name by default.
+        planes: Fit the field table to the patches, or to planes before a simulated phone, as a factory does.
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md): its ladder and frame.
+        split: Which patches.
+        starts: At how many lens positions, spread evenly over the ladder, each patch is seen; 0 for all.
+        seed: Of the planes and of RANSAC.
+    """
+
+    name: str = ""
+    planes: Literal["patches", "center", "left"] = "patches"
+    camera: str = "pixel3"
+    split: Literal["train", "validation", "test", "all"] = "train"
+    starts: int = 9
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        if self.seed < 0 or self.starts < 0:
+            raise InputError(f"seed and starts are 0 or more, not {self.seed} and {self.starts}")
+
+
 def split_list(text: str) -> tuple[str, ...]:
     """Returns the items of a list that are separated by commas; empty ones do not count."""
     return tuple(item.strip() for item in text.split(",") if item.strip())

@@ -10,6 +10,7 @@
     wavelet      subbands
     correlation  left against right, as they are and normalised
     census       left against right, by the order of neighbours
+    matching     left against right, shifted
 
 Every kernel takes `images`, (image, row, col) float32 pixels, C-contiguous, or `pairs`, (image, 2, row, col),
 and runs on one core without the GIL; the callers share images out over threads. Two kinds:
@@ -49,4 +50,11 @@ from dioptre.methods.kernels.intensity import phase_cells as phase_cells
 from dioptre.methods.kernels.local import local_bands as local_bands
 from dioptre.methods.kernels.local import local_cells as local_cells
 from dioptre.methods.kernels.local import local_corners as local_corners
+from dioptre.methods.kernels.matching import divide_by_local_mean as divide_by_local_mean
+from dioptre.methods.kernels.matching import halve as halve
+from dioptre.methods.kernels.matching import match_tiles as match_tiles
+from dioptre.methods.kernels.matching import smooth_tiles as smooth_tiles
+from dioptre.methods.kernels.matching import ssd_curves as ssd_curves
+from dioptre.methods.kernels.matching import tile_minima as tile_minima
+from dioptre.methods.kernels.matching import zncc_curves as zncc_curves
 from dioptre.methods.kernels.wavelet import wavelet_numbers as wavelet_numbers

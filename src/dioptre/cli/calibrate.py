@@ -1,0 +1,56 @@
+"""`dioptre calibrate`: what turns the disparity of a camera's views into a focus."""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from dioptre.cli.console import DONE, progress
+from dioptre.pipeline.settings import CalibrationJob
+
+
+@dataclass(frozen=True)
+class Calibrate:
+    """Make the calibration of a dual-pixel camera from labelled patches, for the disparity methods.
+
+    `dioptre predict --methods zncc-disparity@OUT.toml` uses it.
+
+    Attributes:
+        data: Folder of a store of labelled patches with two views, simulated or imported.
+        out: The file.
+        job: What decides it.
+        figure: Also draw the field table into this file.
+        json: Print what the calibration leaves over as JSON.
+    """
+
+    data: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA")]
+    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT.toml")]
+    job: Annotated[CalibrationJob, tyro.conf.OmitArgPrefixes]
+    figure: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
+    json: bool = False
+
+
+def run_calibrate(config: Calibrate) -> int:
+    """Writes a calibration."""
+    from dioptre.pipeline.calibrating import calibrate  # noqa: PLC0415
+
+    with progress("calibrating", config.json) as moved:
+        found, left_over = calibrate(config.data, config.out, config.job, moved)
+    if config.figure is not None:
+        from dioptre.evaluate.figures import field_table, save  # noqa: PLC0415
+
+        save(field_table(found.gain, f"{found.name}: C, pixels of disparity a dioptre"), config.figure)
+    if config.json:
+        sys.stdout.write(json.dumps({"out": str(config.out), **asdict(left_over)}) + "\n")
+        return DONE
+    sys.stdout.write(
+        f"wrote {config.out}: C is {found.gain.min():.3f} to {found.gain.max():.3f} pixels a dioptre over "
+        f"the frame ({left_over.table_px:.3f} px left over); the line has {found.line.slope:.3f} dioptres a "
+        f"pixel and leaves {left_over.line_dioptres:.3f} dioptres ({100 * left_over.inliers:.0f} % inliers)\n"
+        f"on {left_over.looks} looks: zncc-disparity {left_over.zncc_indices:.2f} indices off, ssd-disparity "
+        f"{left_over.ssd_indices:.2f} in the central crop\n"
+    )
+    return DONE

@@ -1,0 +1,257 @@
+"""Calibration: what turns the disparity of one camera's views into a focus, as data with an owner.
+
+Two ways of writing the same physics, d = C (1/z - 1/z*), with d the disparity in pixels, z where the
+lens is focused and z* where the thing is:
+
+* **The field table** holds C, in pixels for each dioptre, at evenly spaced places of the frame (factories
+  measure it on planes of known distance). Between them it is bilinear: rows from the top, columns from the
+  left, the outermost values at the frame's borders.
+* **The line** has 1/z* - 1/z = slope d + offset for the whole frame.
+
+A place is (x, y), each in [-1, 1] over the frame, as in a FocalStack. `Trust` says how far what was
+matched may be off. A calibration belongs to one ladder and one size of frame, and is a TOML file; its
+hash is the identity of a method that uses it.
+"""
+
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.errors import FileError, InputError
+from dioptre.optics import FocusGrid
+
+SHIPPED: Final = Path(__file__).parents[1] / "calibrations"  # those that come with the package
+SUFFIX: Final = ".toml"
+CLOSE: Final = 1e-3  # dioptres: ladders that differ by less are the same
+MARGIN_PX: Final = (
+    2  # that a search goes beyond the disparities of the ladder, to see what lies past its ends
+)
+LAYOUT: Final = 1
+
+Places = Float[np.ndarray, "batch 2"]
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far a matched disparity may be off: the likeliest numbers for labelled patches.
+
+    Attributes:
+        spread: Scale of the error in focus, in dioptres; the lens's own error is part of it.
+        growth: By how much it grows with each pixel of disparity, in dioptres.
+        pixels: How many pixels count as one independent one, where the views' likeness is weighed.
+    """
+
+    spread: float = 0.3
+    growth: float = 0.05
+    pixels: float = 128.0
+
+    def __post_init__(self) -> None:
+        sound = all(math.isfinite(value) for value in (self.spread, self.growth, self.pixels))
+        if not (sound and self.spread > 0 and self.growth >= 0 and self.pixels >= 1):
+            raise InputError(
+                "a matched disparity has a spread above 0, a growth of 0 or more and 1 pixel or more, not "
+                f"{self.spread:g}, {self.growth:g} and {self.pixels:g}"
+            )
+
+
+@dataclass(frozen=True)
+class Line:
+    """1/z* - 1/z = slope d + offset: dioptres for each pixel of disparity, and dioptres."""
+
+    slope: float
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.slope) and math.isfinite(self.offset) and self.slope != 0):
+            raise InputError(
+                f"a line has a finite slope, not 0, and offset, not {self.slope:g} and {self.offset:g}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What turns the disparity of one camera's views into a focus.
+
+    Attributes:
+        name: Of the camera.
+        grid: Its ladder, in known dioptres.
+        frame: Rows and columns of its frame.
+        gain: The field table: C in pixels for each dioptre of defocus, of one sign everywhere.
+        line: The line for the median disparity of tiles.
+        zncc: How far the disparity of a whole patch may be off.
+        ssd: How far the median disparity of tiles may be off.
+    """
+
+    name: str
+    grid: FocusGrid
+    frame: tuple[int, int]
+    gain: Float[np.ndarray, "down across"]
+    line: Line
+    zncc: Trust
+    ssd: Trust
+
+    def __post_init__(self) -> None:
+        gain = np.array(self.gain, dtype=np.float64)
+        if gain.ndim != 2 or min(gain.shape) < 2:
+            raise InputError(f"a field table has two rows and columns or more, not the shape {gain.shape}")
+        if not (np.isfinite(gain).all() and ((gain > 0).all() or (gain < 0).all())):
+            raise InputError("a field table's values are finite, not 0, and of one sign")
+        if not self.grid.known:
+            raise InputError("a calibration's ladder is known in dioptres")
+        if len(self.frame) != 2 or min(self.frame) < 1:
+            raise InputError(f"a frame is (rows, columns), not {self.frame}")
+        gain.flags.writeable = False
+        object.__setattr__(self, "gain", gain)
+
+    def gain_at(self, where: Places) -> Float[np.ndarray, " batch"]:
+        """Returns C at places of the frame, in pixels for each dioptre."""
+        return bilinear_weights(where, self.gain.shape) @ self.gain.ravel()
+
+    @property
+    def reach(self) -> int:
+        """Pixels of disparity in which to search: those of the whole ladder, and a few beyond its ends."""
+        span = self.grid.dioptres[-1] - self.grid.dioptres[0]
+        steepest = max(float(np.abs(self.gain).max()), 1 / abs(self.line.slope))
+        return math.ceil(steepest * span) + MARGIN_PX
+
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
+        """Returns why it is not for pictures of this ladder, rows and columns; None if it may be."""
+        if not grid.known:
+            return "needs a ladder in dioptres, but only the order of the positions is known"
+        if len(grid) != len(self.grid):
+            return f"is calibrated ({self.name}) for a ladder of {len(self.grid)} positions, not {len(grid)}"
+        away = float(np.abs(grid.dioptres - self.grid.dioptres).max())
+        if away > CLOSE:
+            return f"is calibrated ({self.name}) for another ladder, up to {away:.3g} dioptres away"
+        if shape[0] > self.frame[0] or shape[1] > self.frame[1]:
+            mine, theirs = (f"{cols} x {rows}" for rows, cols in (self.frame, shape))
+            return f"is calibrated ({self.name}) for frames of {mine} pixels, not {theirs}"
+        return None
+
+    # Files
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns everything that it holds as plain JSON."""
+        return {
+            "layout": LAYOUT,
+            "name": self.name,
+            "frame": list(self.frame),
+            "dioptres": self.grid.to_json(),
+            "gain": self.gain.tolist(),
+            "line": {"slope": self.line.slope, "offset": self.line.offset},
+            "zncc": vars(self.zncc),
+            "ssd": vars(self.ssd),
+        }
+
+    @property
+    def identity(self) -> str:
+        """The SHA-256 of what it holds: another table is another method."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+    def to_toml(self, path: str | Path, about: Mapping[str, object] | None = None) -> None:
+        """Writes it so that `from_toml` reads the same calibration back.
+
+        Args:
+            path: The file.
+            about: Where it comes from and what it leaves over, by name; comments, which nobody reads back.
+        """
+        notes = "".join(f"# {name}: {_short(value)}\n" for name, value in (about or {}).items())
+        trusts = "".join(
+            f"\n[{name}]  # dioptres, dioptres for each pixel, pixels\n"
+            + "".join(f"{key} = {float(value)!r}\n" for key, value in vars(trust).items())
+            for name, trust in (("zncc", self.zncc), ("ssd", self.ssd))
+        )
+        Path(path).write_text(
+            f"{notes}layout = {LAYOUT}\n"
+            f"name = {json.dumps(self.name, ensure_ascii=False)}\n"
+            f"frame = [{self.frame[0]}, {self.frame[1]}]  # rows, columns\n"
+            f"dioptres = [  # far to near\n{_lines(self.grid.dioptres)}]\n"
+            f"gain = [  # pixels for each dioptre; rows from the top, columns from the left\n"
+            + "".join(f"  [{', '.join(map(repr, row))}],\n" for row in self.gain.tolist())
+            + f"]\n\n[line]  # dioptres for each pixel, dioptres\nslope = {float(self.line.slope)!r}\n"
+            f"offset = {float(self.line.offset)!r}\n{trusts}",
+            encoding="utf-8",
+        )
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> "Calibration":
+        """Returns the calibration in a file.
+
+        Raises:
+            FileError: If it cannot be read or understood.
+        """
+        try:
+            with Path(path).open("rb") as file:
+                table = tomllib.load(file)
+        except OSError as error:
+            raise FileError(f"{path}: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise FileError(f"{path} is not a TOML file: {error}") from None
+        try:
+            return cls._from_table(table)
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise FileError(f"{path} is not a calibration: {what}") from None
+
+    @classmethod
+    def _from_table(cls, table: Mapping[str, Any]) -> "Calibration":
+        if table["layout"] != LAYOUT:
+            raise InputError(
+                f"it has the layout {table['layout']}, and this version of dioptre reads {LAYOUT}"
+            )
+        rows, cols = table["frame"]
+        return cls(
+            name=str(table["name"]),
+            grid=FocusGrid.from_json(table["dioptres"]),
+            frame=(int(rows), int(cols)),
+            gain=np.array(table["gain"], dtype=np.float64),
+            line=Line(**{key: float(value) for key, value in table["line"].items()}),
+            zncc=Trust(**{key: float(value) for key, value in table["zncc"].items()}),
+            ssd=Trust(**{key: float(value) for key, value in table["ssd"].items()}),
+        )
+
+
+@cache
+def find_calibration(name: str) -> Calibration:
+    """Returns a calibration that comes with the package, by its name, or the one in a file; read once.
+
+    Raises:
+        FileError: If there is none.
+    """
+    if name.endswith(SUFFIX):
+        return Calibration.from_toml(name)
+    path = SHIPPED / f"{name}{SUFFIX}"
+    if not path.is_file():
+        there = ", ".join(sorted(one.stem for one in SHIPPED.glob(f"*{SUFFIX}")))
+        raise FileError(f"there is no calibration {name!r}: give a {SUFFIX} file, or one of {there}")
+    return Calibration.from_toml(path)
+
+
+def bilinear_weights(where: Places, shape: tuple[int, ...]) -> Float[np.ndarray, "batch place"]:
+    """Returns what each value of a field table, row by row, counts at places of the frame; held outside."""
+    down, across = shape
+    rows = _hat_weights(where[:, 1], down)
+    cols = _hat_weights(where[:, 0], across)
+    return (rows[:, :, None] * cols[:, None, :]).reshape(len(where), down * across)
+
+
+def _hat_weights(along: Float[np.ndarray, " batch"], count: int) -> Float[np.ndarray, "batch count"]:
+    at = np.clip((along + 1) / 2 * (count - 1), 0, count - 1)
+    return np.maximum(0.0, 1 - np.abs(at[:, None] - np.arange(count)))
+
+
+def _short(value: object) -> object:
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def _lines(values: Float[np.ndarray, " n"]) -> str:
+    return "".join(f"  {value!r},\n" for value in values.tolist())

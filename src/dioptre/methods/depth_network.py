@@ -1,0 +1,156 @@
+"""Learned depth: a network's relative depth, fitted to the disparities of tiles (paper, "Learned Depth").
+
+After Garg et al. 2019. From two views a network tells inverse depth up to an affine transform: how many
+pixels a dioptre is depends on focus, aperture and place, which it is not told. The paper finds the
+transform by least squares against the block matching of the same picture, takes the patch's median, and
+turns that by the same line as `ssd-disparity`. So a network smooths and sharpens what tiles say; it cannot
+be better than they are at telling *how far* the lens is off.
+
+**The file.** An ONNX file with one input `views`, (batch, 2, row, col), pixels as a FocalStack has them,
+rows and columns multiples of STRIDE and at least LEAST; one output `depth`, (batch, row / SCALE, col /
+SCALE), larger for what is nearer or for what is farther, all the same. What the network wants done to its
+input is inside. Its metadata holds "learned-depth" under the key "dioptre-depth".
+
+**How large a picture.** One patch of 128 pixels has 48 tiles to fit two numbers to, all of one depth as
+often as not: then only the offset is told, and the answer is that of the tiles, smoothed. With 384 pixels
+around the patch there are some 500 tiles of several depths. A larger picture is to be handed over as the
+region; the median is then the region's.
+
+**Training is to come**, as a recipe and a network of the train room. Some 0.15 M parameters, half the
+widths of the published re-implementation: a stem of 7 x 7 at stride 2 beside max-pooled views, residual
+blocks with depthwise 3 x 3 convolutions to stride 16, a decoder with skips to stride SCALE, heads at three
+scales. The loss at each scale is the least over a and b of the mean of (a D + b - t)^2, in closed form with
+a ridge of 1e-5, where t is the simulated disparity of each pixel; weights of scales halve. The data are
+wide patches of the simulator, 384 pixels with the margin that `View.margin` says, of several layers, at one
+random focus each.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.errors import NetworkError
+from dioptre.methods.calibration import Calibration
+from dioptre.methods.disparity import Match
+from dioptre.methods.learned import session_of
+from dioptre.methods.matching import HALF, TILE, Tiles, View, ssd, weighted_median
+
+SCALE: Final = 4  # pixels of a view for one of the map
+STRIDE: Final = 16  # rows and columns are multiples of this
+LEAST: Final = 128  # rows and columns
+METADATA: Final = "dioptre-depth"
+KIND: Final = "learned-depth"
+FLAT: Final = 1e-10  # variance of a map relative to its square mean: below this it is of one depth
+
+Maps = Float[np.ndarray, "image map_row map_col"]
+DepthMap = Callable[[View, View], Maps]
+
+
+@dataclass(frozen=True)
+class DepthNetwork:
+    """A depth network in a file, which is read when the first picture comes.
+
+    Attributes:
+        path: The file.
+    """
+
+    path: Path
+
+    @property
+    def identity(self) -> str:
+        """The SHA-256 of the file."""
+        return _load(self.path)[1]
+
+    def __call__(self, left: View, right: View) -> Maps:
+        """Returns the relative depth of pictures, one value for SCALE x SCALE pixels.
+
+        What does not fill a multiple of STRIDE at the right and below is left out.
+
+        Raises:
+            NetworkError: If a picture is too small, or the answer is not finite or of another size.
+        """
+        rows, cols = (length - length % STRIDE for length in left.shape[1:])
+        if min(rows, cols) < LEAST:
+            raise NetworkError(
+                f"a depth network sees pictures of {LEAST} pixels or more, not {left.shape[1:]}"
+            )
+        views = np.stack([left[:, :rows, :cols], right[:, :rows, :cols]], axis=1)
+        (maps,) = _load(self.path)[0].run(["depth"], {"views": views})
+        if maps.shape != (len(left), rows // SCALE, cols // SCALE) or not np.isfinite(maps).all():
+            raise NetworkError(
+                f"{self.path} answered {maps.shape} for views of {views.shape}, or not finitely"
+            )
+        return maps.astype(np.float64)
+
+
+@cache
+def _load(path: Path) -> tuple[Any, str]:
+    """Returns the session of a file and its hash; once for each file."""
+    try:
+        content = path.read_bytes()
+        session = session_of(content)
+    except Exception as error:  # ONNX Runtime raises what it likes
+        raise NetworkError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+    if session.get_modelmeta().custom_metadata_map.get(METADATA) != KIND:
+        raise NetworkError(f"{path} is not a depth network of dioptre's: it has no metadata {METADATA!r}")
+    return session, hashlib.sha256(content).hexdigest()
+
+
+def match_depth(depth: DepthMap) -> Callable[[View, View, Calibration], Match]:
+    """Returns a matcher, as `disparity.Kind` wants one, that fits a network's map to the shifts of tiles.
+
+    Args:
+        depth: Tells the relative depth of pictures: a `DepthNetwork`, or any other function.
+    """
+
+    def match(left: View, right: View, calibration: Calibration) -> Match:
+        tiles = ssd(left, right, calibration.reach)
+        maps = pool_tiles(depth(left, right), tiles)
+        fitted, off = fit_to_tiles(maps, tiles)
+        middle = np.median(fitted.reshape(len(left), -1), axis=1)
+        return Match(
+            middle, np.zeros(len(left)), off / 2, tiles.likeness, tiles.shifts[0].size * TILE**2, HALF
+        )
+
+    return match
+
+
+def pool_tiles(maps: Maps, tiles: Tiles) -> Float[np.ndarray, "image down across"]:
+    """Returns the mean of a map in each tile; where the map ends, its last whole tile's."""
+    _, down, across = tiles.shifts.shape
+    side = HALF * TILE // SCALE
+    first = HALF * (tiles.likeness.shape[1] // 2) // SCALE  # tiles begin where the search has room
+    wanted = (
+        (0, 0),
+        (0, max(0, down * side - maps.shape[1])),
+        (0, max(0, first + across * side - maps.shape[2])),
+    )
+    part = np.pad(maps, wanted, mode="edge")[:, : down * side, first : first + across * side]
+    return part.reshape(len(maps), down, side, across, side).mean(axis=(2, 4))
+
+
+def fit_to_tiles(
+    maps: Float[np.ndarray, "image down across"], tiles: Tiles
+) -> tuple[Float[np.ndarray, "image down across"], Float[np.ndarray, " image"]]:
+    """Returns a D + b, the affine map nearest to the tiles' shifts by weighted least squares, in pixels.
+
+    And how far the tiles are off it, as a deviation. Where no tile is worth anything, the map is 0.
+    """
+    count = len(maps)
+    depth, shifts, weights = (one.reshape(count, -1) for one in (maps, tiles.shifts, tiles.weights))
+    total = np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+    share = weights / total
+    mean_depth, mean_shift = (np.sum(share * one, axis=1, keepdims=True) for one in (depth, shifts))
+    variance = np.sum(share * (depth - mean_depth) ** 2, axis=1, keepdims=True)
+    covariance = np.sum(share * (depth - mean_depth) * (shifts - mean_shift), axis=1, keepdims=True)
+    flat = variance <= FLAT * mean_depth**2
+    slope = np.where(flat, 0.0, covariance / np.where(flat, 1.0, variance))
+    fitted = slope * (depth - mean_depth) + mean_shift
+    off = 1.4826 * weighted_median(np.abs(shifts - fitted), weights)
+    return fitted.reshape(maps.shape), off
