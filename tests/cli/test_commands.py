@@ -95,6 +95,7 @@ def test_several_regions_are_all_shown(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_plot_is_drawn(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
     assert main(["focus", str(folder), "--plot", str(tmp_path / "curve.png")]) == FOCUSED
     picture = cv2.imread(str(tmp_path / "curve.png"))
     assert picture.shape[0] > 400
@@ -124,6 +125,12 @@ def test_bad_input_is_one_sentence(folder: Path, tmp_path: Path, capsys: pytest.
         capsys, "focus", str(folder), "--positions", "learnaf", "--unit", "um"
     )
     assert "patches" in refused(capsys, "demo", "--patches", "0", "--out", str(tmp_path))
+
+
+def test_a_plot_that_cannot_be_drawn_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
     assert "missing" in refused(capsys, "focus", str(folder), "--plot", str(tmp_path / "missing" / "a.png"))
     assert "not .xyz" in refused(capsys, "focus", str(folder), "--plot", str(tmp_path / "a.xyz"))
     assert "'nowhere.txt'" in refused(capsys, "focus", str(folder), "--prior", "nowhere.txt")
@@ -155,6 +162,7 @@ def test_methods_lists_every_row(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_demo_writes_its_tables_and_its_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
     assert main(["demo", "--out", str(tmp_path / "demo"), "--patches", "2"]) == 0
     said = capsys.readouterr().out
     assert "blank wall: failed" in said

@@ -37,7 +37,7 @@ class Lighting:
     """
 
     dark: float = 0.05
-    brightness: tuple[float, float] = (0.04, 0.55)
+    brightness: tuple[float, float] = (0.05, 0.55)
     shot: tuple[float, float] = (0.1, 0.8)
     slope: float = 0.06
     glare: float = 0.03

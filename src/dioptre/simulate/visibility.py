@@ -13,7 +13,7 @@ from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import LEVELS, Noise
 
 AWAY = 4  # positions from the best one: an error that counts as a miss
-LEAST = 0.1  # change over noise, root mean square over the pixels, from which on a patch can be focused
+LEAST = 0.2  # change over noise, root mean square over the pixels, from which on a patch can be focused
 
 
 def focus_contrast(

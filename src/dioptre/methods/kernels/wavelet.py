@@ -23,6 +23,15 @@ def _outer_taps(a, b, c, d, half, line):
 
 
 @kernel
+def _taps_across(first, second, half, line):
+    """All nine taps along a row whose columns lie by turns in the first and in the second array."""
+    t0, t1, t2, t3, t4 = half[0], half[1], half[2], half[3], half[4]
+    for x in range(line.size):
+        inner = t0 * first[x + 2] + t1 * (second[x + 1] + second[x + 2]) + t2 * (first[x + 1] + first[x + 3])
+        line[x] = inner + t3 * (second[x] + second[x + 3]) + t4 * (first[x] + first[x + 4])
+
+
+@kernel
 def _filter_down(image, half, first, out):
     """Filters and halves the rows with nine symmetric taps from row 2 o + first on, mirrored outside."""
     rows = image.shape[0]
@@ -49,11 +58,9 @@ def _filter_across(image, low, high, out_low, out_high):
             even[x], odd[x] = source[reflected(2 * x - 8, cols)], source[reflected(2 * x - 7, cols)]
         for x in range(after, half):
             even[x], odd[x] = source[reflected(2 * x - 8, cols)], source[reflected(2 * x - 7, cols)]
-        _inner_taps(even[1:], odd[1:], even[2:], odd[2:], even[3:], low, out_low[y])
-        _outer_taps(even, odd, odd[3:], even[4:], low, out_low[y])
+        _taps_across(even, odd, low, out_low[y])
         if out_high.size > 0:
-            _inner_taps(odd[1:], even[2:], odd[2:], even[3:], odd[3:], high, out_high[y])
-            _outer_taps(odd, even[1:], even[4:], odd[4:], high, out_high[y])
+            _taps_across(odd, even[1:], high, out_high[y])
 
 
 @kernel
@@ -76,14 +83,17 @@ def _subband_numbers(low, details, one, floor, out):
         out[1] += square / n - (total / n) * (total / n)
         out[2] += square
     for y in range(low.shape[0]):
-        product = 1.0
+        above, below, square = 1.0, 1.0, 0.0
         for x in range(low.shape[1]):
-            product *= (energy[y, x] + floor) / (low[y, x] * low[y, x] + one)
-            if x % 8 == 7:
-                logs += np.log(product)
-                product = 1.0
-            out[3] += low[y, x] * low[y, x]
-        logs += np.log(product)
+            here = low[y, x] * low[y, x]
+            above *= energy[y, x] + floor
+            below *= here + one
+            square += here
+            if x % 8 == 7:  # one logarithm and one division for so many ratios
+                logs += np.log(above / below)
+                above, below = 1.0, 1.0
+        logs += np.log(above / below)
+        out[3] += square
     out[4] = logs
     out[5] = n
 
