@@ -80,6 +80,6 @@ def test_the_second_look_of_disparity_is_nearer(key: str) -> None:
     trail = search(
         np.arange(0, 49, 4), see_stack(stack, 0), askers_of(METHODS[key], 2, EVEN), policy_of(METHODS[key], 2)
     )
-    first, second = (np.abs(best_index(one.scores()) - 30).mean() for one in trail.posteriors)
-    assert second < first
-    assert second <= 1
+    first, second = (np.abs(best_index(one.scores()) - 30) for one in trail.posteriors)
+    assert second.max() < first.max()
+    assert second.max() <= 3

@@ -20,7 +20,7 @@ from dioptre.errors import InputError
 from dioptre.methods import best_index
 from dioptre.methods.calibration import CLOSE, SUFFIX, Calibration, Line, Places, Trust, bilinear_weights
 from dioptre.methods.disparity import KINDS, Kind, Match, posterior_of, views_of
-from dioptre.optics import CameraModel, depth_to_disparity
+from dioptre.optics import CameraModel, FocusGrid, depth_to_disparity
 from dioptre.pipeline.predicting import spread
 from dioptre.pipeline.settings import CalibrationJob
 from dioptre.posterior import Posterior
@@ -332,17 +332,25 @@ def ransac_line(
 
 def fit_trust(kind: Kind, looks: Looks, calibration: Calibration) -> Trust:
     """Returns the trust under which the labels of looks are likeliest, by turns over grids of values."""
-    truth = np.asarray(calibration.grid.nearest_index(looks.depth))
+    place = _place_in_posterior(calibration.grid, looks.depth)
 
     def likelihood(trust: Trust) -> float:
         logs = posterior_after(kind, looks, calibration, trust).logs
-        return float(np.take_along_axis(logs, truth[:, None] + 1, axis=1).mean())
+        return float(np.take_along_axis(logs, place[:, None], axis=1).mean())
 
     trust = Trust()
     for _ in range(TURNS):
         for name, values in TRUSTS.items():
             trust = max((replace(trust, **{name: value}) for value in values), key=likelihood)
     return trust
+
+
+def _place_in_posterior(grid: FocusGrid, depth: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """Returns where in a posterior things are: at the nearest position, or beyond an end by half a step."""
+    ends = grid.dioptres[[0, -1]] + (grid.dioptres[[0, -2]] - grid.dioptres[[1, -1]]) * np.array([0.5, -0.5])
+    return np.where(
+        depth < ends[0], 0, np.where(depth > ends[1], len(grid) + 1, 1 + grid.nearest_index(depth))
+    )
 
 
 def posterior_after(kind: Kind, looks: Looks, calibration: Calibration, trust: Trust) -> Posterior:
