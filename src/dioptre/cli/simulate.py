@@ -43,10 +43,10 @@ class Simulate:
     """Depths over the ladder: even; far, ever fewer towards its near end, as in the published data; weights
     such as 3,2,1, far to near; or a file of them."""
 
-    beyond: float = -1.0
-    """Share of patches farther or nearer than the ladder reaches; below 0: some for training, else none."""
+    beyond: float | None = None
+    """Share of patches farther or nearer than the ladder reaches; by default a few for training."""
 
-    featureless: float = -1.0
+    featureless: float | None = None
     """Share of patches with nothing to focus on, likewise."""
 
     textures: Annotated[str, tyro.conf.arg(metavar="DIR")] = ""

@@ -15,7 +15,7 @@ from jaxtyping import Float32, UInt16
 
 from dioptre.dataset.images import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
-from dioptre.errors import MissingExtraError
+from dioptre.errors import InputError, MissingExtraError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.processes import map_in_order
 from dioptre.posterior import DepthPrior
@@ -27,9 +27,7 @@ from dioptre.simulate.device import Device
 
 SIZE = 128
 PATCHES_PER_SCENE = 16
-USUAL = -1.0  # a share that depends on the split
-BEYOND, FEATURELESS = 0.04, 0.03  # the usual shares of patches for training
-TRAINED = "train"
+BEYOND, FEATURELESS = 0.04, 0.03  # the usual shares of the patches for training
 DEPTH_PHOTOGRAPH_SPLIT = "train"  # there is but one photograph with depth
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 SKIMAGE_PHOTOGRAPHS = (
@@ -52,8 +50,8 @@ class Simulation:
         split: "mixed", or the split that all scenes belong to.
         prior: How depths are spread over the ladder: "even"; "far", ever fewer towards its near end, as in
             the published data; a list of weights, far to near, such as 3,2,1; or a file of them.
-        beyond: Share of the patches that lie farther or nearer than the ladder reaches; below 0 for the usual
-            share: some of the scenes for training, none of the others.
+        beyond: Share of the patches that lie farther or nearer than the ladder reaches; by default a few of
+            those for training, none of the others.
         featureless: Share of the patches with nothing to focus on, likewise.
         exact_lens: Whether the lens goes exactly where it is told, its axis stays where it is, and blur grows
             as that of a thin lens.
@@ -69,11 +67,16 @@ class Simulation:
     light: str = "mixed"
     split: str = "mixed"
     prior: str = "even"
-    beyond: float = USUAL
-    featureless: float = USUAL
+    beyond: float | None = None
+    featureless: float | None = None
     exact_lens: bool = False
     processed: bool = False
     textures: str = ""
+
+    def __post_init__(self) -> None:
+        for name, share in (("beyond", self.beyond), ("featureless", self.featureless)):
+            if share is not None and not 0 <= share <= 1:
+                raise InputError(f"{name} is a share from 0 to 1, not {share:g}")
 
 
 def simulate(
@@ -126,9 +129,10 @@ def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> in
 def conditions_of(simulation: Simulation, split: str) -> Conditions:
     """Returns how hard the captures of a simulation are in the scenes of one split."""
     conditions = Conditions.exact() if simulation.exact_lens else Conditions()
+    usual = (BEYOND, FEATURELESS) if split == "train" else (0.0, 0.0)
     beyond, featureless = (
-        share if share >= 0 else usual[split == TRAINED]
-        for share, usual in ((simulation.beyond, (0.0, BEYOND)), (simulation.featureless, (0.0, FEATURELESS)))
+        one if asked is None else asked
+        for one, asked in zip(usual, (simulation.beyond, simulation.featureless), strict=True)
     )
     layout = replace(conditions.layout, prior=_prior(simulation.prior), beyond=beyond)
     return replace(conditions, layout=layout, featureless=featureless, processed=simulation.processed)
