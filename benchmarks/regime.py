@@ -168,7 +168,7 @@ def main() -> None:
     )
     parser.add_argument("--patches", type=int, default=800, help="pooled over the seeds")
     parser.add_argument(
-        "--seeds", type=int, nargs="+", default=[201, 202], help="nobody tunes on the default ones"
+        "--seeds", type=int, nargs="+", default=[301, 302], help="nobody tunes on the default ones"
     )
     parser.add_argument("--split", default="test", choices=["train", "validation", "test"])
     parser.add_argument("--textures", default="", help="as of dioptre simulate")

@@ -7,6 +7,7 @@ import pytest
 from dioptre import open_patches
 from dioptre.cli import main
 from dioptre.dataset.pictures import read_photographs
+from dioptre.errors import InputError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.settings import Simulation
@@ -98,6 +99,12 @@ def test_only_scenes_for_training_hold_the_unusual_unless_it_is_asked_for() -> N
         assert conditions_of(asked, split).layout.prior == DepthPrior.far()
 
 
+@pytest.mark.parametrize("share", [-0.1, 1.5])
+def test_a_share_is_from_0_to_1(share: float) -> None:
+    with pytest.raises(InputError, match="beyond is a share from 0 to 1"):
+        Simulation(beyond=share).check()
+
+
 def test_a_scene_is_in_the_same_split_every_time() -> None:
     names = [split_of(Simulation(seed=1), scene) for scene in range(200)]
     assert names == [split_of(Simulation(seed=1), scene) for scene in range(200)]
@@ -136,7 +143,16 @@ def test_photographs_become_textures(tmp_path: Path) -> None:
 def test_simulate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     camera = CameraModel(20.0, 1.4, 4.0, (300, 400), FocusGrid.uniform(2.0, 0.4, 5))
     camera.to_toml(tmp_path / "mine.toml")
-    arguments = ["simulate", str(tmp_path / "out"), "--patches", "2", "--workers", "1"]
+    arguments = [
+        "simulate",
+        str(tmp_path / "out"),
+        "--patches",
+        "2",
+        "--workers",
+        "1",
+        "--prior",
+        "5,4,3,2,1",
+    ]
     assert main([*arguments, "--camera", str(tmp_path / "mine.toml"), "--light", "both"]) == 0
     patches = open_patches(tmp_path / "out")
     assert patches.stack([0]).pixels.shape == (1, 5, 2, 128, 128)

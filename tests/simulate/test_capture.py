@@ -8,6 +8,7 @@ from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate import capture
 from dioptre.simulate.capture import Conditions, draw_patch, draw_scene, draw_surfaces
 from dioptre.simulate.clutter import Clutter
+from dioptre.simulate.depth_photograph import DepthPhotograph
 from dioptre.simulate.device import Device
 from dioptre.simulate.layout import KINDS, Layout
 from dioptre.simulate.light import Lighting
@@ -173,3 +174,13 @@ def test_breathing_can_be_switched_off(surfaces: list[np.ndarray], monkeypatch: 
     draw(surfaces, 0, replace(EASY, breathing=0.0))
     assert seen[0] == pytest.approx(1.0443, abs=1e-3)
     assert seen[1] == 1.0
+
+
+def test_photographs_with_depth_are_scenes_too(surfaces: list[np.ndarray]) -> None:
+    rng = np.random.default_rng(6)
+    slope = np.linspace(0, 1, 400, dtype=np.float32)[None, :] * np.ones((400, 1), np.float32)
+    source = DepthPhotograph.of(rng.random((400, 400), np.float32), slope)
+    drawn = [draw(surfaces, seed, depth_photographs=[source]) for seed in range(8)]
+    found = [patch for patch in drawn if patch.kind == "photograph"]
+    assert found
+    assert all(patch.depth_spread > 0 and patch.focusable for patch in found)

@@ -6,11 +6,9 @@ import, for `dioptre --help` reads it.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from dioptre.errors import InputError
-
-USUAL: Final = -1.0  # a share that depends on the split
 
 
 @dataclass(frozen=True)
@@ -26,8 +24,8 @@ class Simulation:
         split: The split that all scenes belong to, or mixed; no texture is in two splits.
         prior: Depths over the ladder: even; far, ever fewer towards its near end, as in the published data;
             weights such as 3,2,1, far to near; or a file of them.
-        beyond: Share of patches farther or nearer than the ladder reaches; below 0: some for training, else
-            none.
+        beyond: Share of patches farther or nearer than the ladder reaches; by default a few of those for
+            training, none of the others.
         featureless: Share of patches with nothing to focus on, likewise.
         exact_lens: Let the lens go exactly where it is told, its axis stay where it is, and blur grow as a
             thin lens's.
@@ -43,8 +41,8 @@ class Simulation:
     light: Literal["mixed", "normal", "dark", "both"] = "mixed"
     split: Literal["mixed", "train", "validation", "test"] = "mixed"
     prior: str = "even"
-    beyond: float = USUAL
-    featureless: float = USUAL
+    beyond: float | None = None
+    featureless: float | None = None
     exact_lens: bool = False
     processed: bool = False
     textures: str = ""
@@ -55,8 +53,9 @@ class Simulation:
             raise InputError(f"the number of patches is positive, not {self.patches}")
         if self.seed < 0:
             raise InputError(f"a seed is 0 or more, not {self.seed}")
-        if max(self.beyond, self.featureless) > 1:
-            raise InputError(f"a share is at most 1, not {max(self.beyond, self.featureless):g}")
+        for name, share in (("beyond", self.beyond), ("featureless", self.featureless)):
+            if share is not None and not 0 <= share <= 1:
+                raise InputError(f"{name} is a share from 0 to 1, not {share:g}")
 
 
 @dataclass(frozen=True)

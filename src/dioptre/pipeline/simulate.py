@@ -28,8 +28,7 @@ from dioptre.simulate.device import Device
 
 SIZE = 128
 PATCHES_PER_SCENE = 16
-BEYOND, FEATURELESS = 0.04, 0.03  # the usual shares of patches for training
-TRAINED = "train"
+BEYOND, FEATURELESS = 0.04, 0.03  # the usual shares of the patches for training
 DEPTH_PHOTOGRAPH_SPLIT = "train"  # there is but one photograph with depth
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 SKIMAGE_PHOTOGRAPHS = (
@@ -83,9 +82,10 @@ def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> in
 def conditions_of(simulation: Simulation, split: str) -> Conditions:
     """Returns how hard the captures of a simulation are in the scenes of one split."""
     conditions = Conditions.exact() if simulation.exact_lens else Conditions()
+    usual = (BEYOND, FEATURELESS) if split == "train" else (0.0, 0.0)
     beyond, featureless = (
-        share if share >= 0 else usual[split == TRAINED]
-        for share, usual in ((simulation.beyond, (0.0, BEYOND)), (simulation.featureless, (0.0, FEATURELESS)))
+        one if asked is None else asked
+        for one, asked in zip(usual, (simulation.beyond, simulation.featureless), strict=True)
     )
     layout = replace(conditions.layout, prior=_prior(simulation.prior), beyond=beyond)
     return replace(conditions, layout=layout, featureless=featureless, processed=simulation.processed)

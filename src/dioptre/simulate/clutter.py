@@ -55,10 +55,10 @@ class Clutter:
     contrast: tuple[float, float] = (0.7, 1.6)
     texture: tuple[float, float] = (0.2, 1.0)
     plain: float = 0.2
-    grain: tuple[float, float] = (0.01, 0.15)
+    grain: tuple[float, float] = (0.012, 0.18)
     print_share: float = 0.25
-    one_way: float = 0.85
-    upright: float = 0.85
+    one_way: float = 0.9
+    upright: float = 0.9
     elongation: tuple[float, float] = (3.0, 20.0)
     round_share: float = 0.3
     shadows: float = 1.5
