@@ -3,6 +3,7 @@
     python -m benchmarks.regime                       800 test patches of two seeds: takes a minute or two
     python -m benchmarks.regime --split train --seeds 1 --patches 400   what to look at while tuning
     python -m benchmarks.regime --still               the same patches without breathing and side motion
+    python -m benchmarks.regime --still --steady      nor steps of the exposure, which variance follows too
     python -m benchmarks.regime --real DIR            statistics of the published stacks (.npy) in DIR as well
 
 Ours are simulated stacks and the paper's are its own: the numbers need not be equal, but what fools a measure
@@ -61,13 +62,15 @@ class Measured:
 
 
 def measure_scene(
-    simulation: Simulation, still: bool, scene: int
+    simulation: Simulation, still: bool, steady: bool, scene: int
 ) -> list[tuple[list[int], dict[str, float]]]:
     """Returns the errors of all measures, and the statistics, for each patch of one scene."""
     camera = CameraModel.pixel3()
     conditions = conditions_of(simulation, simulation.split)
     if still:
         conditions = replace(conditions, breathing=0.0, side_motion=0.0)
+    if steady:
+        conditions = replace(conditions, lighting=replace(conditions.lighting, steps=0.0))
     rows = []
     for index in range(scene * PATCHES_PER_SCENE, min((scene + 1) * PATCHES_PER_SCENE, simulation.patches)):
         native, row = simulate_patch(camera, simulation, index, conditions)
@@ -80,14 +83,16 @@ def measure_scene(
     return rows
 
 
-def measure(simulation: Simulation, seeds: Sequence[int], patches: int, still: bool = False) -> Measured:
+def measure(
+    simulation: Simulation, seeds: Sequence[int], patches: int, still: bool = False, steady: bool = False
+) -> Measured:
     """Returns what the measures make of so many patches, pooled over seeds."""
     rows, scenes = [], []
     each = patches // len(seeds)
     count = -(-each // PATCHES_PER_SCENE)
     with local_executor() as executor:
         for number, seed in enumerate(seeds):
-            task = partial(measure_scene, replace(simulation, seed=seed, patches=each), still)
+            task = partial(measure_scene, replace(simulation, seed=seed, patches=each), still, steady)
             pieces = [partial(task, scene) for scene in range(count)]
             for scene, found in enumerate(run_pieces(pieces, executor)):
                 rows += found
@@ -174,12 +179,13 @@ def main() -> None:
     parser.add_argument("--textures", default="", help="as of dioptre simulate")
     parser.add_argument("--device", default="center", help="as of dioptre simulate")
     parser.add_argument("--still", action="store_true", help="without breathing and side motion")
+    parser.add_argument("--steady", action="store_true", help="without steps of the exposure")
     parser.add_argument("--real", type=Path, help="folder of published stacks, .npy")
     chosen = parser.parse_args()
     simulation = Simulation(
         split=chosen.split, beyond=0.0, featureless=0.0, textures=chosen.textures, device=chosen.device
     )
-    measured = measure(simulation, chosen.seeds, chosen.patches, chosen.still)
+    measured = measure(simulation, chosen.seeds, chosen.patches, chosen.still, chosen.steady)
     print_table(measured)
     columns = {"simulated": measured.statistics}
     if chosen.real:

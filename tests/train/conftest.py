@@ -42,7 +42,8 @@ def blurred_stack(truth: int, rng: np.random.Generator) -> np.ndarray:
     return np.clip(np.array(slices) + rng.normal(0, 0.004, (POSITIONS, 2, SIZE, SIZE)), 0, 1)
 
 
-def write_store(folder: Path, patches: int, seed: int) -> PatchStore:
+def write_store(folder: Path, patches: int, seed: int, **further: list[object]) -> PatchStore:
+    """Writes a store; further columns have a value for each patch."""
     rng = np.random.default_rng(seed)
     form = StoreFormat(FocusGrid.uniform(n=POSITIONS), SIZE, 2, 1000.0, 17000.0, rows_per_native=1)
     writer = StoreWriter(folder, form, {"seed": seed}, patches, shard_size=patches)
@@ -58,6 +59,7 @@ def write_store(folder: Path, patches: int, seed: int) -> PatchStore:
             "truth": int(truth),
             "where_x": float(rng.uniform(-1, 1)),
             "where_y": float(rng.uniform(-1, 1)),
+            **{name: values[at] for name, values in further.items()},
         }
         for at, truth in enumerate(truths)
     ]

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.train.conftest import write_store
 
 from dioptre.dataset.manifest import MANIFEST, WRITING
 from dioptre.dataset.store import PatchStore
 from dioptre.problem import Problem
 from dioptre.train.feed import JoinedStores
-from dioptre.train.fit import Progress, train
+from dioptre.train.fit import Progress, _rows, train
 from dioptre.train.folder import BEST, TRAILS, open_run
 from dioptre.train.inference import LazyInference
 from dioptre.train.networks import NETWORKS
@@ -188,3 +189,10 @@ def test_two_processes_learn_what_one_does(store: PatchStore, tmp_path: Path) ->
     for name, value in one.items():
         if "num_batches" not in name:
             torch.testing.assert_close(two[name], value, atol=1e-4, rtol=1e-3)
+
+
+def test_patches_with_nothing_to_focus_on_are_left_out(tmp_path: Path) -> None:
+    focusable = [at != 2 for at in range(8)]
+    stores = JoinedStores((write_store(tmp_path / "some", 8, 1, focusable=list(focusable)),))
+    assert _rows(stores, "train").tolist() == [1, 3, 5, 6, 7]
+    assert _rows(stores, "validation").tolist() == [0, 4]

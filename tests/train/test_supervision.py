@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+from tests.train.conftest import write_store
 
 from dioptre.dataset.store import PatchStore
 from dioptre.train.feed import Batch, JoinedStores
@@ -19,6 +22,13 @@ def test_only_a_simulated_store_knows_its_lens(store: PatchStore) -> None:
     np.testing.assert_array_equal(targets(source, Recipe()), store.column("truth"))
     with pytest.raises(ValueError, match="--target label"):
         targets(source, Recipe(target="optics"))
+
+
+def test_a_subject_out_of_reach_has_its_position_beyond_the_ladder(tmp_path: Path) -> None:
+    beyond = [0.0, -3.5, 8.0, 0.0]
+    store = write_store(tmp_path / "far", 4, 1, beyond=list(beyond))
+    found = targets(JoinedStores((store,)), Recipe())
+    np.testing.assert_array_equal(found, store.column("truth") + np.array(beyond))
 
 
 def test_a_relative_network_learns_what_lies_beyond() -> None:

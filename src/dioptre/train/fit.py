@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Int, Shaped
+from jaxtyping import Int
 from torch import nn
 
 from dioptre.dataset.store import open_patches
@@ -148,8 +148,7 @@ class Feeds:
             rank: Which of the run's processes this is.
             done: Told how far earlier networks are with the patches.
         """
-        split = stores.column("split")
-        rows, others = _rows(split, "train"), _rows(split, "validation")
+        rows, others = _rows(stores, "train"), _rows(stores, "validation")
         looks = _looks(stores, recipe, after, out, rank, done)
         source: LookSource = stores
         own_trails = None
@@ -203,8 +202,12 @@ def _looks(
     return from_trails(rank.make_once(out / TRAILS, make))
 
 
-def _rows(split: Shaped[np.ndarray, " all"], name: str) -> Int[np.ndarray, " n"]:
-    rows = np.flatnonzero(split == name)
+def _rows(stores: JoinedStores, name: str) -> Int[np.ndarray, " n"]:
+    """Returns the patches of a split that have something to focus on; the others have no position."""
+    wanted = stores.column("split") == name
+    if stores.has_column("focusable"):
+        wanted &= stores.column("focusable").astype(bool)
+    rows = np.flatnonzero(wanted)
     if rows.size == 0:
         raise InputError(
             f"the data has no patches of the split {name}: training needs scenes to train on and others "

@@ -21,13 +21,15 @@ from dioptre.train.recipe import Recipe
 def targets(source: JoinedStores, recipe: Recipe) -> Float[np.ndarray, " all"]:
     """Returns the true position of every patch: its label, or where the simulated lens was sharp.
 
-    The mean error of the lens is left in: a network can know that.
+    A subject that a store knows to be out of the lens's reach has a position beyond the ladder. The mean
+    error of the lens is left in: a network can know that.
     """
+    beyond = source.column("beyond") if source.has_column("beyond") else 0.0
     if recipe.target == "label":
-        return source.column("truth").astype(np.float64)
+        return source.column("truth") + beyond
     if not (source.has_column("lens_error") and source.has_column("depth")):
         raise InputError("only a simulated store knows where its lens was sharp: train with --target label")
-    exact = source.stores[0].format.grid.dioptres_to_index(source.column("depth"))
+    exact = source.stores[0].format.grid.dioptres_to_index(source.column("depth")) + beyond
     error = source.column("lens_error")
     return exact - (error - error.mean())
 
