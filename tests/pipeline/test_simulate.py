@@ -162,3 +162,9 @@ def test_simulate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "nowhere.toml" in capsys.readouterr().err
     assert main([*arguments, "--camera", str(tmp_path / "mine.toml")]) == 2
     assert "finished already" in capsys.readouterr().err
+
+
+def test_a_prior_that_is_none_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a prior is even, far"):
+        simulate(tmp_path / "out", Simulation(2, prior="near"), None, lambda *_: None)
+    assert not (tmp_path / "out").exists()

@@ -55,6 +55,7 @@ def simulate(
         shard_size: Patches that are computed and written at a time.
     """
     simulation.check()
+    _prior(simulation.prior)  # refused before a folder is begun
     camera = _camera(simulation.camera)
     form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
     photographs = {name: photograph_hash(one) for name, one in _photographs(simulation.textures).items()}
