@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
+from tests.cli.command_line import refused, run_json
 
 from dioptre import METHODS, __version__
 from dioptre.cli import main
@@ -32,20 +33,6 @@ def folder(tmp_path: Path, pictures: np.ndarray) -> Path:
     for k, picture in enumerate(pictures):
         cv2.imwrite(str(home / f"IMG_{0.5 * k + 1:05.2f}.png"), picture)
     return home
-
-
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    main([*arguments, "--json"])
-    return json.loads(capsys.readouterr().out)
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(list(arguments)) == BAD_INPUT
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("dioptre: ")
-    assert said.err.count("\n") == 1
-    return said.err
 
 
 def test_focus_names_the_sharp_picture(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

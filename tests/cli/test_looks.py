@@ -1,16 +1,16 @@
 """`dioptre focus --at`: where the lens must go from a few looks."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+from tests.cli.command_line import refused, run_json
 
 from dioptre import METHODS
 from dioptre.cli import main
-from dioptre.cli.console import BAD_INPUT, FOCUSED, NOT_FOCUSED
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED
 from dioptre.cli.focus import parse_at
 from dioptre.errors import InputError
 from dioptre.loop.focus import ONE_LOOK, SEVERAL_LOOKS, focus_from
@@ -63,20 +63,6 @@ def write(path: Path, position: float) -> str:
     """Writes a picture whose brightness names a position."""
     cv2.imwrite(str(path), np.full((64, 64), round(2.55 * position), np.uint8))
     return str(path)
-
-
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    main([*arguments, "--json"])
-    return json.loads(capsys.readouterr().out)
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(list(arguments)) == BAD_INPUT
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("dioptre: ")
-    assert said.err.count("\n") == 1
-    return said.err
 
 
 @pytest.mark.usefixtures("bright")

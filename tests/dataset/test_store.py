@@ -16,7 +16,7 @@ import pytest
 from dioptre import __version__
 from dioptre.dataset import patches as patches_module
 from dioptre.dataset.store import LARGEST_CODE, PatchStore, StoreFormat, StoreWriter, open_patches
-from dioptre.errors import FileError
+from dioptre.errors import FileError, InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES, codes_to_pixels
 
@@ -639,3 +639,12 @@ def test_many_slices_are_the_same_as_few(
     monkeypatch.setattr(patches_module, "MANY", 1)
     many = store.stack([1, 0], [3, 0, 2], corners, 4)
     np.testing.assert_array_equal(many.pixels, few.pixels)
+
+
+def test_the_rows_of_a_split_are_found_or_it_is_said_which_there_are(store: PatchStore) -> None:
+    splits = store.column("split")
+    some = str(splits[0])
+    np.testing.assert_array_equal(store.rows_of(some), np.flatnonzero(splits == some))
+    assert len(store.rows_of("all")) == len(store)
+    with pytest.raises(InputError, match="no patches of the split nonesuch; it has"):
+        store.rows_of("nonesuch")

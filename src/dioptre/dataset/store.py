@@ -139,6 +139,19 @@ class PatchStore:
             return np.array(column.to_pylist(), dtype=np.str_)
         return column.to_numpy()
 
+    def rows_of(self, split: str) -> Int[np.ndarray, " n"]:
+        """Returns the rows of the patches of a split; of all for "all".
+
+        Raises:
+            InputError: If there are none.
+        """
+        splits = self.column("split")
+        rows = np.arange(len(self)) if split == "all" else np.flatnonzero(splits == split)
+        if rows.size == 0:
+            there = ", ".join(sorted(set(splits.tolist())))
+            raise InputError(f"{self.path} has no patches of the split {split}; it has {there}")
+        return rows
+
     def stack(
         self,
         rows: Sequence[int] | Int[np.ndarray, " batch"],

@@ -116,7 +116,7 @@ def calibrate(data: Path, out: Path, job: CalibrationJob, done: Progress) -> tup
     store = open_patches(data)
     _check(store, camera)
     rng, first = np.random.default_rng(job.seed), _uncalibrated(job.name or out.stem, camera)
-    rows = _rows(store, job.split)
+    rows = store.rows_of(job.split)
     steps = 2 * len(range(0, len(rows), BATCH)) + 1
     done(0, steps)
     counted = iter(range(1, steps + 1))
@@ -153,15 +153,6 @@ def _check(store: PatchStore, camera: CameraModel) -> None:
             f"{store.path} has frames of {cols} x {rows} pixels, but the camera {camera.name} has "
             f"{theirs[1]} x {theirs[0]}: give its --camera"
         )
-
-
-def _rows(store: PatchStore, split: str) -> Int[np.ndarray, " n"]:
-    splits = store.column("split")
-    rows = np.arange(len(store)) if split == "all" else np.flatnonzero(splits == split)
-    if rows.size == 0:
-        there = ", ".join(sorted(set(splits.tolist())))
-        raise InputError(f"{store.path} has no patches of the split {split}; it has {there}")
-    return rows
 
 
 def _uncalibrated(name: str, camera: CameraModel) -> Calibration:

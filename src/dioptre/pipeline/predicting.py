@@ -55,7 +55,7 @@ def predict_store(
     """
     store = open_patches(data)
     keys = methods_for(store, prediction.keys)
-    rows = _rows(store, prediction.split)
+    rows = store.rows_of(prediction.split)
     prior = DepthPrior.parse(prediction.prior)
     starts = spread(len(store.format.grid), prediction.starts)
     plan = {
@@ -136,12 +136,3 @@ def spread(positions: int, count: int) -> Int[np.ndarray, " start"]:
     if count in (0, positions):
         return np.arange(positions)
     return np.round((np.arange(count) + 0.5) * positions / count - 0.5).astype(np.int64)
-
-
-def _rows(store: PatchStore, split: str) -> Int[np.ndarray, " n"]:
-    splits = store.column("split")
-    rows = np.arange(len(store)) if split == "all" else np.flatnonzero(splits == split)
-    if rows.size == 0:
-        there = ", ".join(sorted(set(splits.tolist())))
-        raise InputError(f"{store.path} has no patches of the split {split}; it has {there}")
-    return rows
