@@ -152,6 +152,7 @@ def test_what_cannot_be_calibrated_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_a_file_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
     store = write_planes(tmp_path / "planes")
     out, figure = tmp_path / "mine.toml", tmp_path / "c.png"
     code = main(["calibrate", str(store), str(out), "--starts", "4", "--figure", str(figure), "--json"])

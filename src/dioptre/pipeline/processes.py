@@ -8,6 +8,7 @@ that ends: what is resumed after a kill has no rival that still writes the same 
 
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
@@ -18,6 +19,8 @@ from typing import TypeVar
 
 from dioptre.errors import InputError
 from dioptre.methods.measure import THREADS, workers
+
+GRACE_S = 0.5
 
 Result = TypeVar("Result")
 Piece = Callable[[], Result]
@@ -45,6 +48,7 @@ def run_pieces(pieces: Iterable[Piece[Result]], executor: Executor | None) -> Ge
         while begun:
             yield begun.popleft().result()
     except BrokenExecutor:
+        time.sleep(GRACE_S)  # Ctrl-C ends workers and this process, in any order: it is not their fault then
         raise ChildProcessError(
             "a worker process was ended from outside, perhaps for want of memory: what is done is kept, and "
             "fewer --workers need less"
