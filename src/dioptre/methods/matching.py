@@ -17,18 +17,15 @@ bilateral solver of opencv-contrib want that package in place of the OpenCV that
 40 tiles.
 """
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Float32
 
-from dioptre.methods.measure import kernels, workers
+from dioptre.methods.measure import kernels, threads, workers
 
 HALF: Final = 2  # pixels and rows that become one for `ssd`
 TILE: Final = 8  # pixels, of half size
@@ -161,15 +158,6 @@ def _flat(tiles: Float[np.ndarray, "image down across"]) -> Float[np.ndarray, "i
 # Threads
 
 
-@cache
-def _threads(count: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(count, thread_name_prefix="matching")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
-
-
 def _share(work: Callable[[slice], None], images: int) -> None:
     """Does work on all images, shared out over the cores."""
     parts = 1 if images < _INLINE else min(workers(), images)
@@ -177,4 +165,4 @@ def _share(work: Callable[[slice], None], images: int) -> None:
     if parts == 1:
         work(slice(0, images))
         return
-    list(_threads(parts).map(work, [slice(a, b) for a, b in pairwise(edges)]))
+    list(threads(parts).map(work, [slice(a, b) for a, b in pairwise(edges)]))

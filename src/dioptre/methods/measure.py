@@ -160,13 +160,13 @@ def workers() -> int:
 
 
 @cache
-def _threads(count: int) -> ThreadPoolExecutor:
+def threads(count: int) -> ThreadPoolExecutor:
     """Returns threads that wait for work; starting new ones for every call costs as much as a measure."""
     return ThreadPoolExecutor(count, thread_name_prefix="dioptre")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=threads.cache_clear)  # threads do not survive a fork
 
 
 def _chunks(images: int, pixels: int) -> Iterator[slice]:
@@ -201,7 +201,7 @@ def evaluate_patches(
     runs = list(_chunks(len(images), images[0].size))
     if len(runs) == 1:
         return chunk(runs[0])
-    results = list(_threads(len(runs)).map(chunk, runs))
+    results = list(threads(len(runs)).map(chunk, runs))
     return {key: np.concatenate([result[key] for result in results]) for key in measures}
 
 
