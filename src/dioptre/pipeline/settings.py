@@ -27,9 +27,10 @@ class Simulation:
         beyond: Share of patches farther or nearer than the ladder reaches; by default a few of those for
             training, none of the others.
         featureless: Share of patches with nothing to focus on, likewise.
+        periodic: Share of painted surfaces with a pattern that repeats, likewise.
         exact_lens: Let the lens go exactly where it is told, its axis stay where it is, and blur grow as a
             thin lens's.
-        processed: Put pictures through a tone curve and JPEG, for networks that will see such pictures.
+        processed: Put pictures through a tone curve, sharpening and JPEG, for networks that will see such pictures.
         textures: Folder of photographs to paint surfaces with, beside leaves and print; skimage for those
             that scikit-image brings; none by default.
     """
@@ -43,6 +44,7 @@ class Simulation:
     prior: str = "even"
     beyond: float | None = None
     featureless: float | None = None
+    periodic: float | None = None
     exact_lens: bool = False
     processed: bool = False
     textures: str = ""
@@ -53,7 +55,8 @@ class Simulation:
             raise InputError(f"the number of patches is positive, not {self.patches}")
         if self.seed < 0:
             raise InputError(f"a seed is 0 or more, not {self.seed}")
-        for name, share in (("beyond", self.beyond), ("featureless", self.featureless)):
+        for name in ("beyond", "featureless", "periodic"):
+            share = getattr(self, name)
             if share is not None and not 0 <= share <= 1:
                 raise InputError(f"{name} is a share from 0 to 1, not {share:g}")
 

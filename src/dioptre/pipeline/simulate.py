@@ -28,7 +28,7 @@ from dioptre.simulate.device import Device
 
 SIZE = 128
 PATCHES_PER_SCENE = 16
-BEYOND, FEATURELESS = 0.04, 0.03  # the usual shares of the patches for training
+FOR_TRAINING = {"beyond": 0.12, "featureless": 0.04, "periodic": 0.06}  # the usual shares
 DEPTH_PHOTOGRAPH_SPLIT = "train"  # there is but one photograph with depth
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 SKIMAGE_PHOTOGRAPHS = (
@@ -83,13 +83,19 @@ def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> in
 def conditions_of(simulation: Simulation, split: str) -> Conditions:
     """Returns how hard the captures of a simulation are in the scenes of one split."""
     conditions = Conditions.exact() if simulation.exact_lens else Conditions()
-    usual = (BEYOND, FEATURELESS) if split == "train" else (0.0, 0.0)
-    beyond, featureless = (
-        one if asked is None else asked
-        for one, asked in zip(usual, (simulation.beyond, simulation.featureless), strict=True)
+    shares = {
+        name: share if split == "train" else 0.0
+        for name, share in FOR_TRAINING.items()
+        if getattr(simulation, name) is None
+    }
+    shares = {name: getattr(simulation, name) for name in FOR_TRAINING} | shares
+    return replace(
+        conditions,
+        layout=replace(conditions.layout, prior=_prior(simulation.prior), beyond=shares["beyond"]),
+        clutter=replace(conditions.clutter, periodic=shares["periodic"]),
+        featureless=shares["featureless"],
+        processed=simulation.processed,
     )
-    layout = replace(conditions.layout, prior=_prior(simulation.prior), beyond=beyond)
-    return replace(conditions, layout=layout, featureless=featureless, processed=simulation.processed)
 
 
 @cache

@@ -15,20 +15,22 @@ from dioptre.optics import CameraModel
 from dioptre.simulate.clutter import Clutter, paint
 from dioptre.simulate.depth_photograph import DepthPhotograph, photograph_scene
 from dioptre.simulate.device import Device
-from dioptre.simulate.layout import KINDS, Layout, beyond, draw_depths, lay_out, mean_step
+from dioptre.simulate.layout import FARTHEST_BEYOND, KINDS, Layout, beyond, draw_depths, lay_out, mean_step
 from dioptre.simulate.lens import Actuator, index_errors, sweep
 from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw_slope, draw_steps
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import Scene, fine_size, soften
 from dioptre.simulate.sensor import process, read_native
-from dioptre.simulate.texture import crumpled, dead_leaves, glyphs, log_uniform, photograph, roughness
+from dioptre.simulate.texture import crumpled, dead_leaves, glyphs, log_uniform, photograph, repeated, roughness
 from dioptre.simulate.visibility import LEAST, focus_contrast
 
 DEPTH_PHOTOGRAPHS = 0.3  # how often a scene is a photograph with depth, if there are any
 PHOTOGRAPHS = 0.6  # how often a surface is painted with a photograph, if there are any
 TRIES = 16  # to draw a patch with something to focus on, or with nothing
 JPEG_QUALITY = (70, 98)  # of processed pictures
+SHARPENING = (-0.6, 1.2)  # of processed pictures: a third of them are left as they are
+PERIOD_PX = (12.0, 160.0)  # of a pattern that repeats, fine pixels
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
 
@@ -47,7 +49,7 @@ class Conditions:
         layout: Where they lie in depth.
         lighting: Brightness and noise.
         featureless: How often a patch has nothing to focus on; the others all have something.
-        processed: Whether the pictures went through a tone curve and JPEG.
+        processed: Whether the pictures went through a tone curve, sharpening and JPEG.
     """
 
     actuator: Actuator = field(default_factory=Actuator)
@@ -113,14 +115,14 @@ def draw_surfaces(
             picture = photograph(photographs[int(rng.integers(len(photographs)))], size, rng)
             picture = picture.astype(np.float32) * np.float32(0.25 / max(float(picture.mean()), 0.02))
         else:
-            picture = paint(draw_materials(rng, size), clutter, size, rng)
+            picture = paint(draw_materials(rng, size, clutter.periodic), clutter, size, rng)
         pictures.append(soften(picture))
     mean = np.float32(np.mean([picture.mean() for picture in pictures]))
     return [picture / mean for picture in pictures]
 
 
-def draw_materials(rng: np.random.Generator, size: int) -> list[Picture]:
-    """Returns two materials and print, of mean 1."""
+def draw_materials(rng: np.random.Generator, size: int, periodic: float = 0.0) -> list[Picture]:
+    """Returns two materials and print, of mean 1; how often the first one is a pattern that repeats."""
     height = log_uniform(rng, 16.0, 110.0)
     print_ = glyphs(size, rng, height)
     smallest = float(rng.uniform(1.5, 5.0))
@@ -128,6 +130,8 @@ def draw_materials(rng: np.random.Generator, size: int) -> list[Picture]:
         size, size, rng, smallest, log_uniform(rng, 20.0, 500.0), log_uniform(rng, 0.01, 0.25)
     )
     leaves = crumpled(leaves.astype(np.float32), rng, log_uniform(rng, 4.0, 16.0))
+    if periodic and rng.random() < periodic:
+        leaves = repeated(size, rng, log_uniform(rng, *PERIOD_PX))
     rough = roughness(
         size, rng, log_uniform(rng, 4.0, 200.0), log_uniform(rng, 0.3, 1.2), log_uniform(rng, 1.0, 8.0)
     )
@@ -180,7 +184,7 @@ def draw_patch(
     radiance *= device.shading_within(camera, at, view.size)
     native = read_native(radiance[..., RIM:-RIM], noise, rng)
     if conditions.processed:
-        native = process(native, int(rng.integers(*JPEG_QUALITY)))
+        native = process(native, int(rng.integers(*JPEG_QUALITY)), max(0.0, float(rng.uniform(*SHARPENING))))
     return Patch(
         native=native,
         truth=int(camera.grid.nearest_index(depth)),
@@ -231,9 +235,9 @@ def draw_scene(
     depth_photographs: Sequence[DepthPhotograph] = (),
 ) -> Scene:
     """Returns a random scene of one kind: one of KINDS, "photograph" with depth, or "plain"."""
-    margin = view.margin(4 * SIDE_MOTION_PX)
-    n, step = fine_size(view.size, margin), mean_step(camera.grid)
     layout, lighting = conditions.layout, conditions.lighting
+    margin = view.margin(4 * SIDE_MOTION_PX, FARTHEST_BEYOND if layout.beyond else 0.0)
+    n, step = fine_size(view.size, margin), mean_step(camera.grid)
     count = {"two": 2, "three": 3}.get(kind, 1)
     closer = view.spread.device.closer_m
     depths = [one / (1 - closer * one) for one in draw_depths(camera.grid, layout, count, rng)]

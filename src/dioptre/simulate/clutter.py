@@ -35,6 +35,7 @@ class Clutter:
         albedo: Range of the share of light that a thing gives back, likewise.
         contrast: Range of the materials' contrast in a picture, likewise.
         texture: Range of a thing's part of that, likewise.
+        periodic: How often a picture's first material is a pattern that repeats: blinds, tiles, cloth, grids.
         plain: How often a thing has no texture but grain.
         grain: Range of the deviation of a thing's finest grain, as a part of its grey, likewise: no real
             surface is quite smooth.
@@ -54,6 +55,7 @@ class Clutter:
     albedo: tuple[float, float] = (0.03, 0.95)
     contrast: tuple[float, float] = (0.7, 1.6)
     texture: tuple[float, float] = (0.2, 1.0)
+    periodic: float = 0.0
     plain: float = 0.2
     grain: tuple[float, float] = (0.012, 0.18)
     print_share: float = 0.25

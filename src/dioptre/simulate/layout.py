@@ -15,7 +15,7 @@ from dioptre.simulate.clutter import silhouette
 from dioptre.simulate.scene import FINE, Layer, Picture, soften
 
 KINDS = {"plane": 0.36, "slant": 0.26, "curve": 0.1, "two": 0.2, "three": 0.08}  # how often each is
-NEAREST_BEYOND = 8.0  # indices beyond the near end, at most
+FARTHEST_BEYOND = 14.0  # indices beyond an end of the ladder, at most
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,9 @@ class Layout:
 
     Attributes:
         prior: Where on the ladder scenes are.
-        beyond: How often one lies farther or nearer than the ladder reaches, each half of the time.
+        beyond: How often one lies farther or nearer than the ladder reaches, each half of the time. What lies
+            far beyond the far end has negative dioptres: on a ladder that begins nearer it is a real thing,
+            and blur depends on differences alone.
         tilt_indices: Deviation of the depth over a slanted or curved patch, in indices.
         gap_indices: Mean distance in depth of a layer from the one before it, in indices.
     """
@@ -38,11 +40,6 @@ class Layout:
 def mean_step(grid: FocusGrid) -> float:
     """Returns the mean distance of neighbouring positions in dioptres."""
     return float(np.mean(np.diff(grid.dioptres)))
-
-
-def nearest_depth(grid: FocusGrid) -> float:
-    """Returns the nearest depth that is ever drawn, in dioptres."""
-    return float(grid.dioptres[-1]) + (NEAREST_BEYOND + 1) * mean_step(grid)
 
 
 def beyond(grid: FocusGrid, depth: float) -> float:
@@ -63,9 +60,8 @@ def draw_depth(grid: FocusGrid, layout: Layout, rng: np.random.Generator) -> flo
     along, leaves, side = layout.prior.draw(rng), rng.random(), rng.random()
     if leaves >= layout.beyond:
         return farthest + along * (nearest - farthest)
-    if side < 0.5 and farthest > 0:
-        return float(rng.uniform(0, farthest))
-    return nearest + float(rng.uniform(0, NEAREST_BEYOND - 0.5)) * step
+    away = float(rng.uniform(0, FARTHEST_BEYOND - 0.5)) * step
+    return float(grid.dioptres[0]) - step / 2 - away if side < 0.5 else nearest + away
 
 
 def draw_depths(grid: FocusGrid, layout: Layout, count: int, rng: np.random.Generator) -> list[float]:
@@ -73,7 +69,7 @@ def draw_depths(grid: FocusGrid, layout: Layout, count: int, rng: np.random.Gene
     step = mean_step(grid)
     first = draw_depth(grid, layout, rng)
     limits = (float(grid.dioptres[0]) - step / 2, float(grid.dioptres[-1]) + step / 2)
-    low, high = max(0.0, min(first, limits[0])), max(first, limits[1])
+    low, high = min(first, max(0.0, limits[0])), max(first, limits[1])
     walk = first + np.cumsum([0.0, *rng.laplace(0, layout.gap_indices * step, count - 1)])
     return [float(depth) for depth in np.sort(np.clip(walk, low, high))[::-1]]
 

@@ -56,11 +56,17 @@ class View:
         """The camera."""
         return self.spread.camera
 
-    def margin(self, shift_px: float = 0.0) -> int:
-        """Returns how many pixels a scene must reach beyond the patch: blur, breathing, side motion."""
+    def margin(self, shift_px: float = 0.0, beyond: float = 0.0) -> int:
+        """Returns how many pixels a scene must reach beyond the patch: blur, breathing, side motion.
+
+        Args:
+            shift_px: How far the optical axis wanders.
+            beyond: How many indices beyond the ends of the ladder things may lie.
+        """
         camera = self.camera
-        near = float(camera.grid.dioptres[-1])
-        ends = np.array([0.0, near * 1.05, near + 9 * float(np.mean(np.diff(camera.grid.dioptres)))])
+        far, near = float(camera.grid.dioptres[0]), float(camera.grid.dioptres[-1])
+        step = float(np.mean(np.diff(camera.grid.dioptres)))
+        ends = np.array([min(0.0, far - beyond * step), near * 1.05, near + max(9.0, beyond) * step])
         widest = max(abs(float(np.max(np.abs(depth_to_blur(camera, ends, d))))) for d in ends)
         scale = np.asarray(focus_to_magnification(camera, ends)) / self._reference
         drift = (np.hypot(*self.spread.at) + self.size) * float(np.max(np.abs(scale - 1)))

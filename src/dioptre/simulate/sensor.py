@@ -16,6 +16,7 @@ from dioptre.stack import codes_to_pixels
 BLACK, WHITE = 64.0, 1023.0
 LEVELS = WHITE - BLACK
 GAMMA = 2.2  # of the tone curve of processed pictures
+SHARPENED_PX = 1.5  # sigma of the blur that sharpening undoes, along a native row; half of that across
 
 
 @dataclass(frozen=True)
@@ -70,18 +71,27 @@ def read_native(
 
 
 def process(
-    native: UInt16[np.ndarray, "slice view native cols"], quality: int
+    native: UInt16[np.ndarray, "slice view native cols"], quality: int, sharpening: float = 0.0
 ) -> UInt16[np.ndarray, "slice view native cols"]:
-    """Returns the codes of processed pictures: tone curve, 8 bits, JPEG of a quality from 1 to 100.
+    """Returns the codes of processed pictures: tone curve, sharpening, 8 bits, JPEG.
 
     They keep black and white, but are no longer linear in the light between them.
+
+    Args:
+        native: Codes as the sensor reads them.
+        quality: Of JPEG, from 1 to 100.
+        sharpening: How many times what a blur of SHARPENED_PX takes away is added.
     """
     out = np.empty_like(native)
     for one, codes in zip(
         native.reshape(-1, *native.shape[2:]), out.reshape(-1, *native.shape[2:]), strict=True
     ):
         linear = np.clip((one.astype(np.float32) - BLACK) / LEVELS, 0.0, 1.0)
-        shown = np.rint(255 * linear ** (1 / GAMMA)).astype(np.uint8)
+        shown = 255 * linear ** np.float32(1 / GAMMA)
+        if sharpening:
+            smooth = cv2.GaussianBlur(shown, (0, 0), SHARPENED_PX, sigmaY=SHARPENED_PX / 2)
+            shown = np.clip(shown + np.float32(sharpening) * (shown - smooth), 0, 255)
+        shown = np.rint(shown).astype(np.uint8)
         file = cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
         codes[...] = np.rint(BLACK + LEVELS / 255 * np.asarray(cv2.imdecode(file, cv2.IMREAD_GRAYSCALE)))
     return out

@@ -1,7 +1,8 @@
 """Textures: what surfaces are painted with, linear radiance of mean about a half, on any grid.
 
 Dead leaves have the statistics of natural images and the imaging industry's trust, glyphs the hard edges and
-blank grounds of print, roughness the grain of bark and cloth, photographs whatever is on them.
+blank grounds of print, roughness the grain of bark and cloth, repeated patterns the trap of everything that
+matches pictures, photographs whatever is on them.
 """
 
 import cv2
@@ -19,6 +20,7 @@ FONTS = (
 )
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?&%()"
 GAMMA = 2.2  # of photographs
+TILE_PX = 64  # rows and columns of the cell of a pattern that repeats, before it is scaled
 
 
 def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
@@ -90,6 +92,31 @@ def roughness(
         scale, weight = scale / 2, weight * 0.75
     total -= np.abs(np.float32(0.5) * total)  # valleys are deeper than hills are high
     return np.exp(np.float32(roughest / max(float(total.std()), 1e-6)) * (total - np.median(total)))
+
+
+def repeated(size: int, rng: np.random.Generator, period_px: float) -> Float32[np.ndarray, "n n"]:
+    """Returns a pattern that repeats, of mean about a half: stripes or cells, soft or hard, turned a little.
+
+    Args:
+        size: Rows and columns.
+        rng: Draws it.
+        period_px: Length of a cell across the stripes; along them it is 0.7 to 1.4 times that.
+    """
+    knots = int(rng.integers(3, 7))
+    cell = rng.standard_normal((knots, 1 if rng.random() < 0.5 else knots)).astype(np.float32)
+    cell = cv2.resize(np.tile(cell, (3, 3)), (3 * TILE_PX, 3 * TILE_PX), interpolation=cv2.INTER_CUBIC)
+    cell = cell[TILE_PX : 2 * TILE_PX, TILE_PX : 2 * TILE_PX]
+    if rng.random() < 0.5:
+        cell = (cell > np.median(cell)).astype(np.float32)
+    low, high = float(cell.min()), float(cell.max())
+    cell = np.float32(0.1) + np.float32(0.8) * (cell - np.float32(low)) / np.float32(max(high - low, 1e-6))
+    angle = float(rng.normal(0, 0.15) + np.pi / 2 * rng.integers(2))
+    along = np.arange(size, dtype=np.float32)
+    c, s = np.float32(np.cos(angle)), np.float32(np.sin(angle))
+    across = (along[None, :] * c + along[:, None] * s) * np.float32(TILE_PX / period_px)
+    down = along[:, None] * c - along[None, :] * s
+    down *= np.float32(TILE_PX / (period_px * rng.uniform(0.7, 1.4)))
+    return cv2.remap(cell, down % TILE_PX, across % TILE_PX, cv2.INTER_LINEAR, borderMode=cv2.BORDER_WRAP)
 
 
 def crumpled(
