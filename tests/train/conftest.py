@@ -28,7 +28,8 @@ def looks(batch: int, slices: int, views: int, positions: int, size: int = 32) -
 
     torch.manual_seed(0)
     indices = torch.stack([torch.randperm(positions)[:slices] for _ in range(batch)])
-    return torch.rand(batch, slices, views, size, size), indices, torch.rand(batch, 2) * 2 - 1
+    pixels, where = torch.rand(batch, slices, views, size, size), torch.rand(batch, 2) * 2 - 1
+    return pixels, indices, where, torch.ones(batch, 2)
 
 
 def blurred_stack(truth: int, rng: np.random.Generator) -> np.ndarray:

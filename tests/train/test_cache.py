@@ -14,7 +14,7 @@ def test_what_a_look_says_alone_is_cached(store: PatchStore) -> None:
     cache = FeatureCache(cache_features(source, LookFeatures(network), rows, 2), source.where)
     features, where = cache.read(np.array([5]), np.array([[6, 2]]), 2)
     stack = store.stack([5], [6, 2])
-    given = torch.from_numpy(stack.pixels), torch.tensor([[6, 2]]), torch.from_numpy(where)
+    given = torch.from_numpy(stack.pixels), torch.tensor([[6, 2]]), torch.from_numpy(where), torch.ones(1, 2)
     np.testing.assert_allclose(features, network.look_features(*given).detach().numpy(), atol=1e-2)
     np.testing.assert_allclose(where, stack.where, atol=1e-6)
     answers = [CombineLooks(network)(torch.from_numpy(features), *given[1:]), network(*given)]

@@ -54,9 +54,10 @@ def test_planes_are_green_and_difference_folded() -> None:
 def test_constant_planes_tell_where() -> None:
     where = torch.tensor([[0.5, -1.0], [0.0, 0.2]])
     light = torch.tensor([[-1.0, -2.0], [0.0, 0.0]])
-    planes = encode.constant_planes(torch.tensor([0.0, 1.0]), where, light, torch.zeros(2, 8, 2, 2))
-    assert planes[0, :, 1, 1].tolist() == pytest.approx([-1.0, 0.5, -1.0, 0.6, 0.2])
-    assert planes[1, :, 0, 1].tolist() == pytest.approx([1.0, 0.0, 0.2, 1.0, 1.0])
+    position, told = torch.tensor([0.0, 1.0]), torch.tensor([[1.0, 1.0], [1.0, 0.0]])
+    planes = encode.constant_planes(position, where, told, light, torch.zeros(2, 8, 2, 2))
+    assert planes[0, :, 1, 1].tolist() == pytest.approx([-1.0, 0.5, -1.0, 0.6, 0.2, 1.0, 1.0])
+    assert planes[1, :, 0, 1].tolist() == pytest.approx([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("k", range(7))

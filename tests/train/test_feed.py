@@ -18,7 +18,7 @@ def supply(store: PatchStore) -> Feed:
 
 
 def same(one: feed.Batch, other: feed.Batch) -> bool:
-    names = ("pixels", "indices", "where", "target")
+    names = ("pixels", "indices", "where", "told", "target")
     return all(torch.equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
@@ -82,6 +82,13 @@ def test_the_first_batches_see_a_crop_of_each_patch(supply: Feed) -> None:
     size = whole.batch(1).pixels.shape[-1]
     assert early.pixels.shape == (*whole.batch(1).pixels.shape[:3], size // 2, size // 2)
     assert same(late, whole.batch(2))
+
+
+def test_some_patches_are_shown_without_lens_or_place(supply: Feed) -> None:
+    assert (supply.batch(0).told == 1).all()
+    told = torch.cat([replace(supply, untold=0.5).batch(number).told for number in range(20)])
+    assert 0.3 < float(told[:, 0].mean()) < 0.7
+    assert 0.1 < float((told[:, 0] != told[:, 1]).float().mean())  # one without the other
 
 
 def test_a_crop_is_cut_out_anywhere(supply: Feed) -> None:

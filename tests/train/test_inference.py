@@ -19,18 +19,16 @@ from dioptre.train.networks.one_hot import OneHotNet
 )
 def test_a_session_answers_as_torch_does(network: nn.Module, slices: int) -> None:
     torch.manual_seed(0)
-    pixels, where = torch.rand(5, slices, 2, 32, 32), torch.rand(5, 2)
     indices = torch.stack([torch.randperm(7)[:slices] for _ in range(5)])
-    session = inference_session(network, pixels[:2], indices[:2], where[:2])
+    given = torch.rand(5, slices, 2, 32, 32), indices, torch.rand(5, 2), torch.ones(5, 2)
+    session = inference_session(network, *(one[:2] for one in given))
     with torch.no_grad():
-        torch.testing.assert_close(
-            session(pixels, indices, where), network.eval()(pixels, indices, where), atol=1e-4, rtol=1e-4
-        )
+        torch.testing.assert_close(session(*given), network.eval()(*given), atol=1e-4, rtol=1e-4)
 
 
 def test_a_session_does_not_see_what_is_learned_later() -> None:
     network = MoveNet(7, 1, 0.25)
-    given = (torch.rand(2, 1, 1, 32, 32), torch.tensor([[3], [5]]), torch.zeros(2, 2))
+    given = (torch.rand(2, 1, 1, 32, 32), torch.tensor([[3], [5]]), torch.zeros(2, 2), torch.ones(2, 2))
     session = inference_session(network, *given)
     before = session(*given)
     nn.init.ones_(network.head[1].bias[:3])
@@ -47,6 +45,6 @@ def test_elsewhere_torch_is_asked() -> None:
 def test_a_session_is_started_once_for_each_shape() -> None:
     infer = LazyInference(MoveNet(7, 1, 0.25))
     for size in (32, 16, 32):
-        found = infer(torch.rand(2, 1, 1, size, size), torch.tensor([[3], [5]]), torch.zeros(2, 2))
+        found = infer(torch.rand(2, 1, 1, size, size), torch.tensor([[3], [5]]), torch.zeros(2, 2), torch.ones(2, 2))
         assert found.shape == (2, 9)
     assert len(infer.sessions) == 2

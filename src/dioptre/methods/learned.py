@@ -1,8 +1,10 @@
 """Learned methods: networks in ONNX files that explain themselves, run by ONNX Runtime.
 
 A file has the inputs `pixels` (batch, slice, view, row, col), `indices` (batch, slice) and, if it wants to
-know, `where` (batch, 2), all as a FocalStack has them, and the output `logits`: (batch, n), or (batch, n + 2)
-of a network that can tell that the focus lies beyond an end of the ladder (`dioptre.posterior`). Everything a
+know, `where` (batch, 2), all as a FocalStack has them, and `told` (batch, 2): 1 if the ladder is the one that
+it was trained on, and if the place in the frame is known, else 0. Its output is `logits`: (batch, n), or
+(batch, n + 2) of a network that can tell that the focus lies beyond an end of the ladder
+(`dioptre.posterior`). On a ladder of unknown distances an index is a step of its own ladder. Everything a
 network wants done to its input is inside the file; no prior is. What it is for stands in its metadata under
 the key "dioptre", as JSON; `Card` says what.
 """
@@ -129,6 +131,7 @@ class Learned:
         stack = _fit(stack, card, self.path.stem)
         n, decision = len(card.dioptres), Decision(card.decision)
         tiles = _tiles(stack.shape, card.size)
+        where, told = place_of(stack)
         total = np.zeros((stack.batch, n + 2), np.float64)
         step = max(1, BATCH // stack.pixels.shape[1])
         for begin in range(0, stack.batch, step):
@@ -137,7 +140,8 @@ class Learned:
                 inputs = {
                     "pixels": _window(stack.pixels[some], row, col, card.size),
                     "indices": np.ascontiguousarray(stack.indices[some], dtype=np.int64),
-                    "where": _where(stack, some),
+                    "where": where[some],
+                    "told": told[some],
                 }
                 (logits,) = session.run(None, {name: inputs[name] for name in wanted})
                 total[some] += Posterior.of_logits(logits, n, decision).logs
@@ -245,8 +249,11 @@ def _window(
     return np.nan_to_num(window, nan=0.0, posinf=1.0, neginf=0.0) if not np.isfinite(window).all() else window
 
 
-def _where(stack: FocalStack, some: slice) -> Float32[np.ndarray, "batch 2"]:
-    """Returns where in the frame the patches lie; in the middle if that is not known."""
-    if stack.where is None:
-        return np.zeros((len(stack.indices[some]), 2), np.float32)
-    return stack.where[some].astype(np.float32)
+def place_of(stack: FocalStack) -> tuple[Float32[np.ndarray, "batch 2"], Float32[np.ndarray, "batch 2"]]:
+    """Returns where in the frame patches lie, in the middle if that is not known, and what a network is told.
+
+    It is told where the lens is if the ladder's distances are known, and the place if that is.
+    """
+    known = float(stack.grid.known), float(stack.where is not None)
+    where = np.zeros((stack.batch, 2)) if stack.where is None else stack.where
+    return where.astype(np.float32), np.tile(np.float32(known), (stack.batch, 1))

@@ -15,7 +15,7 @@ from dioptre.optics import CameraModel
 from dioptre.simulate.clutter import Clutter, paint
 from dioptre.simulate.depth_photograph import DepthPhotograph, photograph_scene
 from dioptre.simulate.device import Device
-from dioptre.simulate.layout import FARTHEST_BEYOND, KINDS, Layout, beyond, draw_depths, lay_out, mean_step
+from dioptre.simulate.layout import KINDS, Layout, beyond, draw_depths, lay_out, mean_step
 from dioptre.simulate.lens import Actuator, index_errors, sweep
 from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw_slope, draw_steps
 from dioptre.simulate.psf import PointSpread
@@ -32,6 +32,7 @@ JPEG_QUALITY = (70, 98)  # of processed pictures
 SHARPENING = (-0.6, 1.2)  # of processed pictures: a third of them are left as they are
 PERIOD_PX = (12.0, 160.0)  # of a pattern that repeats, fine pixels
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
+SPARE = 2.0  # indices that the lens may go beyond its ladder, and a slanted surface beyond its median
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
 
 Picture = Float32[np.ndarray, "n n"]
@@ -236,11 +237,11 @@ def draw_scene(
 ) -> Scene:
     """Returns a random scene of one kind: one of KINDS, "photograph" with depth, or "plain"."""
     layout, lighting = conditions.layout, conditions.lighting
-    margin = view.margin(4 * SIDE_MOTION_PX, FARTHEST_BEYOND if layout.beyond else 0.0)
-    n, step = fine_size(view.size, margin), mean_step(camera.grid)
     count = {"two": 2, "three": 3}.get(kind, 1)
     closer = view.spread.device.closer_m
     depths = [one / (1 - closer * one) for one in draw_depths(camera.grid, layout, count, rng)]
+    margin = view.margin(4 * SIDE_MOTION_PX, max(abs(beyond(camera.grid, one)) for one in depths) + SPARE)
+    n, step = fine_size(view.size, margin), mean_step(camera.grid)
     slope = draw_slope(n, lighting, rng)
 
     def painted() -> Picture:

@@ -61,21 +61,24 @@ def cache_features(
     rows: Int[np.ndarray, " some"],
     views: int,
     done: Done = unwatched,
+    untold: float = 0.0,
 ) -> Shaped[np.ndarray, "all position feature"]:
     """Returns what an encoder says of every look at some patches of a source; 0 for the others.
 
     Args:
         source: Where the patches are.
-        encoder: Takes pixels, indices and where.
+        encoder: Takes pixels, indices, where and told.
         rows: Which patches.
         views: 1 green, 2 left and right.
         done: Told how far it is.
+        untold: Part of the patches whose lens position is not told, and likewise whose place in the frame.
     """
+    told = (np.random.default_rng(0).random((len(source), 2)) >= untold).astype(np.float32)
     infer, everything = LazyInference(encoder), np.arange(source.positions)[None]
     cached: Shaped[np.ndarray, "all position feature"] | None = None
     for at, row in enumerate(rows):
         pixels, where = source.read(row[None], everything, views)
-        given = (torch.from_numpy(one).to(infer.device) for one in (pixels, everything, where))
+        given = (torch.from_numpy(one).to(infer.device) for one in (pixels, everything, where, told[row][None]))
         features = infer(*given)[0].cpu().numpy()
         if cached is None:
             cached = np.zeros((len(source), *features.shape), np.float16)

@@ -91,23 +91,27 @@ def folding(views: int, fold: int) -> Float[Tensor, "plane view fold fold"]:
 def constant_planes(
     position: Float[Tensor, " look"],
     where: Float[Tensor, "look 2"],
+    told: Float[Tensor, "look 2"],
     light: Float[Tensor, "look 2"],
     beside: Float[Tensor, "look _ row col"],
-) -> Float[Tensor, "look 5 row col"]:
+) -> Float[Tensor, "look 7 row col"]:
     """Returns planes that are the same everywhere: the lens, the place in the frame, the brightness.
 
     Args:
         position: The lens, from 0 (far) to 1 (near).
         where: The patch's centre in the frame as (x, y), each in [-1, 1].
+        told: 1 where the position is known, and the place; 0 where not: they are then not shown.
         light: What `brightness` says.
         beside: Planes of the same rows and columns.
     """
-    constants = torch.cat([2 * position[:, None] - 1, where, LIGHT_GAIN * light + 1], dim=1)
+    lens, place = told[:, :1], told[:, 1:]
+    shown = [(2 * position[:, None] - 1) * lens, where * place]
+    constants = torch.cat([*shown, LIGHT_GAIN * light + 1, told], dim=1)
     return constants[:, :, None, None].expand(-1, -1, *beside.shape[2:])
 
 
 def position_waves(position: Float[Tensor, "batch slice"]) -> Float[Tensor, "batch slice wave"]:
-    """Returns the lens position, 0 to 1, as cosines and sines of half a wave and its doubles, by turns."""
+    """Returns a lens position, -1 to 1, as cosines and sines of half a wave and its doubles, by turns."""
     phases = position[..., None] * (math.pi * 2.0 ** torch.arange(POSITION_WAVES, device=position.device))
     return torch.stack([torch.cos(phases), torch.sin(phases)], dim=-1).flatten(-2)
 

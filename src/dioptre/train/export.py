@@ -26,7 +26,7 @@ from dioptre import __version__
 from dioptre.dataset.store import PatchStore
 from dioptre.errors import InputError, NetworkError
 from dioptre.methods.base import ANY, WHOLE, best_index
-from dioptre.methods.learned import METADATA, Card, Learned
+from dioptre.methods.learned import METADATA, Card, Learned, place_of
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
@@ -198,12 +198,13 @@ def _logits(network: nn.Module, stack: FocalStack) -> Float[Tensor, "batch _"]:
     return network.eval()(*_tensors(stack))
 
 
-def _tensors(stack: FocalStack) -> tuple[Tensor, Tensor, Tensor]:
-    where = np.zeros((stack.batch, 2)) if stack.where is None else stack.where
+def _tensors(stack: FocalStack) -> tuple[Tensor, ...]:
+    where, told = place_of(stack)
     return (
         torch.from_numpy(np.ascontiguousarray(stack.pixels)),
         torch.from_numpy(stack.indices.astype(np.int64)),
-        torch.from_numpy(where.astype(np.float32)),
+        torch.from_numpy(where),
+        torch.from_numpy(told),
     )
 
 

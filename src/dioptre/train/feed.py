@@ -34,17 +34,24 @@ class Batch:
         pixels: What was seen, or what a feature cache holds of each look.
         indices: Where the lens was.
         where: The patches' centres in the frame.
-        target: The true position, in indices.
+        told: 1 where a network is told the lens's position, and the place in the frame; 0 where not.
+        target: The true position, in indices; NaN where there is nothing to focus on.
     """
 
     pixels: Float[Tensor, "batch slice ..."]
     indices: Int[Tensor, "batch slice"]
     where: Float[Tensor, "batch 2"]
+    told: Float[Tensor, "batch 2"]
     target: Float[Tensor, " batch"]
+
+    @property
+    def inputs(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What a network is given."""
+        return self.pixels, self.indices, self.where, self.told
 
     def to(self, device: torch.device) -> "Batch":
         """Returns the batch on a device."""
-        return Batch(*(one.to(device) for one in (self.pixels, self.indices, self.where, self.target)))
+        return Batch(*(one.to(device) for one in (*self.inputs, self.target)))
 
 
 @runtime_checkable
@@ -166,6 +173,7 @@ class Feed:
             places), and of green also laid on their side ("all").
         crops: In so many batches, the first ones, only a crop of half the rows and columns of each patch is
             seen, cut out anywhere.
+        untold: Part of the patches whose lens position is not told, and likewise whose place in the frame.
         part: Which part of each batch is this process's, and of how many.
     """
 
@@ -178,6 +186,7 @@ class Feed:
     seed: int = 0
     flips: Flips = "none"
     crops: int = 0
+    untold: float = 0.0
     part: tuple[int, int] = (0, 1)
 
     def batch(self, number: int) -> Batch:
@@ -188,6 +197,7 @@ class Feed:
         indices = indices[: len(indices) // self.part[1] * self.part[1]]  # all parts are of one size
         flipped = rng.random((len(indices), 3)) < 0.5
         crop_at = rng.random((len(indices), 2))
+        told = rng.random((len(indices), 2)) >= self.untold
         mine = slice(self.part[0], len(indices), self.part[1])
         rows, indices, flipped = rows[: len(indices)][mine], indices[mine], flipped[mine]
         crop = crop_at[mine] if number < self.crops else None
@@ -202,6 +212,7 @@ class Feed:
             torch.from_numpy(pixels),
             torch.from_numpy(np.ascontiguousarray(indices, dtype=np.int64)),
             torch.from_numpy(where),
+            torch.from_numpy(told[mine].astype(np.float32)),
             torch.from_numpy(self.target[rows].astype(np.float32)),
         )
 

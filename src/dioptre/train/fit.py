@@ -155,7 +155,7 @@ class Feeds:
         if recipe.frozen:  # only from cached features can searches be rolled out again and again
             encoder, both = NETWORKS[recipe.network].cached(network), np.concatenate([rows, others])
             cached = rank.make_once(
-                out / FEATURES, lambda: cache_features(stores, encoder, both, recipe.views, done)
+                out / FEATURES, lambda: cache_features(stores, encoder, both, recipe.views, done, recipe.untold)
             )
             source, own_trails = FeatureCache(cached, stores.where), RandomOrTrails(looks)
         training = Feed(
@@ -168,6 +168,7 @@ class Feeds:
             recipe.seed,
             recipe.flips,
             round(recipe.crops * recipe.steps),
+            recipe.untold,
             (rank.number, rank.world),
         )
         validation = replace(
@@ -178,6 +179,7 @@ class Feeds:
             seed=VALIDATION_SEED,
             flips="none",
             crops=0,
+            untold=0.0,
             part=(0, 1),
         )
         return cls(training, validation, own_trails)
@@ -203,9 +205,9 @@ def _looks(
 
 
 def _rows(stores: JoinedStores, name: str) -> Int[np.ndarray, " n"]:
-    """Returns the patches of a split that have something to focus on; the others have no position."""
+    """Returns the patches of a split; to validate on, those with something to focus on."""
     wanted = stores.column("split") == name
-    if stores.has_column("focusable"):
+    if name == "validation" and stores.has_column("focusable"):
         wanted &= stores.column("focusable").astype(bool)
     rows = np.flatnonzero(wanted)
     if rows.size == 0:
@@ -289,7 +291,7 @@ class Training:
         batches = -(-self.learner.settings.validate_patches // VALIDATION_BATCH)
         for batch in self.feeds.validation.stream(0, batches):
             moved = batch.to(self.learner.device)
-            logits = network(moved.pixels, moved.indices, moved.where).float()
+            logits = network(*moved.inputs).float()
             losses.append(divergence(logits, self.supervision.labels(moved)).cpu())
             posterior = Posterior.of_logits(logits.cpu().numpy(), self.supervision.positions, kind.decision)
             errors.append(np.abs(best_index(posterior.scores()) - batch.target.numpy()))

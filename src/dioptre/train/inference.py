@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from dioptre.methods.learned import session_of
 
 OPSET = 18
-INPUTS = ("pixels", "indices", "where")
+INPUTS = ("pixels", "indices", "where", "told")
 OUTPUT = "logits"
 
 Inference = Callable[..., Float[Tensor, "batch ..."]]  # what a network answers, without gradients
@@ -29,7 +29,7 @@ def trace(
     """Returns a network as an ONNX model.
 
     Args:
-        network: Takes pixels, indices and where.
+        network: Takes INPUTS.
         given: Inputs of the kind that it will see.
         axes: Which axes of inputs and output may have another length, by number, and their names.
     """

@@ -56,7 +56,7 @@ class Learner:
             group["lr"] = learning_rate(self.recipe, step)
         torch.manual_seed(self.recipe.seed * 1_000_003 + step * self.rank.world + self.rank.number)
         with self._precision():
-            logits = self._in_training()(batch.pixels, batch.indices, batch.where).float()
+            logits = self._in_training()(*batch.inputs).float()
         heads = logits.unbind(dim=1) if logits.ndim == 3 else (logits,)
         own, *auxiliary = (divergence(head, labels).mean() for head in heads)
         total = own

@@ -15,6 +15,8 @@ Kind = Literal["one-hot", "move", "looks"]
 Distance = Literal["squared", "absolute"]
 Flips = Literal["none", "rows", "both", "all"]
 
+PARTS = {"crops": "the steps", "untold": "the patches", "distillation": "what is learned"}
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -42,6 +44,8 @@ class Recipe:
             since a camera may be held upright.
         crops: Part of the steps, the first ones, that see a crop of half the rows and columns of each patch:
             they take a third of the time, and most of what there is to learn can be learned from them.
+        untold: Part of the patches whose lens position the network is not told, and likewise whose place in
+            the frame, so that it also works where these are not known.
         auxiliary: Weight of the loss of an auxiliary head of a one-hot network, which is dropped after
             training: how far to move. 0 for none.
         shared_stem: Let all positions of a one-hot network begin with the same stem; of one for whole stacks,
@@ -69,6 +73,7 @@ class Recipe:
     target: Literal["label", "optics"] = "label"
     flips: Flips = "none"
     crops: float = 0.0
+    untold: float = 0.0
     auxiliary: float = 0.0
     shared_stem: bool = False
     distillation: float = 0.0
@@ -91,12 +96,9 @@ class Recipe:
             )
         if self.flips == "all" and self.views == 2:
             raise InputError("two views differ along the columns and cannot lie on their side: --flips both")
-        if not 0 <= self.crops <= 1:
-            raise InputError(f"crops is a part of the steps, from 0 to 1, not {self.crops:g}")
-        if not 0 <= self.distillation <= 1:
-            raise InputError(
-                f"distillation is a part of what is learned, from 0 to 1, not {self.distillation:g}"
-            )
+        for name, of in PARTS.items():
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is a part of {of}, from 0 to 1, not {getattr(self, name):g}")
 
     @property
     def views(self) -> int:

@@ -18,7 +18,10 @@ from dioptre.train.inference import Inference
 
 # Looks as networks take them: pixels or features, positions, places in the frame.
 Given = tuple[
-    Float32[np.ndarray, "walk look ..."], Int64[np.ndarray, "walk look"], Float32[np.ndarray, "walk 2"]
+    Float32[np.ndarray, "walk look ..."],
+    Int64[np.ndarray, "walk look"],
+    Float32[np.ndarray, "walk 2"],
+    Float32[np.ndarray, "walk 2"],
 ]
 
 
@@ -57,7 +60,7 @@ def see_slices(slices: Float32[np.ndarray, "position ..."], where: Float32[np.nd
     """Returns looks at one patch, of which all slices are there; all walks see the same patch."""
 
     def see(walks: Int[np.ndarray, " walk"], seen: Int[np.ndarray, "walk look"]) -> Given:
-        return slices[seen], seen, np.tile(where, (len(walks), 1))
+        return slices[seen], seen, np.tile(where, (len(walks), 1)), np.ones((len(walks), 2), np.float32)
 
     return see
 

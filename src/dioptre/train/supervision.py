@@ -21,10 +21,12 @@ from dioptre.train.recipe import Recipe
 def targets(source: JoinedStores, recipe: Recipe) -> Float[np.ndarray, " all"]:
     """Returns the true position of every patch: its label, or where the simulated lens was sharp.
 
-    A subject that a store knows to be out of the lens's reach has a position beyond the ladder. The mean
-    error of the lens is left in: a network can know that.
+    A subject that a store knows to be out of the lens's reach has a position beyond the ladder, and a patch
+    with nothing to focus on none: NaN. The mean error of the lens is left in: a network can know that.
     """
     beyond = source.column("beyond") if source.has_column("beyond") else 0.0
+    if source.has_column("focusable"):
+        beyond = np.where(source.column("focusable").astype(bool), beyond, np.nan)
     if recipe.target == "label":
         return source.column("truth") + beyond
     if not (source.has_column("lens_error") and source.has_column("depth")):
@@ -61,14 +63,16 @@ class Supervision:
     teacher: Inference | None = None
 
     def labels(self, batch: Batch) -> Float[Tensor, "batch n"]:
-        """Returns the distribution that is to be learned for each patch."""
+        """Returns the distribution that is to be learned for each patch: even where there is no position."""
         recipe, beyond = self.recipe, NETWORKS[self.recipe.network].beyond
-        labels = soft_labels(batch.target, self.positions, recipe.distance, recipe.coefficient)
+        nowhere, target = torch.isnan(batch.target), torch.nan_to_num(batch.target)
+        labels = soft_labels(target, self.positions, recipe.distance, recipe.coefficient)
         if beyond:
-            labels = with_beyond(labels, batch.target)
+            labels = with_beyond(labels, target)
+        labels = torch.where(nowhere[:, None], 1 / labels.shape[1], labels)
         if self.teacher is None:
             return labels
-        taught = torch.softmax(self.teacher(batch.pixels, batch.indices, batch.where), dim=1)
+        taught = torch.softmax(self.teacher(*batch.inputs), dim=1)
         return labels.lerp(match_beyond(taught, self.positions, beyond), recipe.distillation)
 
 

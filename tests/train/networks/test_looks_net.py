@@ -8,10 +8,10 @@ from dioptre.train.networks.looks import CombineLooks, LookFeatures, LooksNet
 
 def test_the_order_of_looks_does_not_matter() -> None:
     network = LooksNet(7, 1, 0.25).eval()
-    pixels, indices, where = looks(2, 4, 1, 7)
+    pixels, indices, where, told = looks(2, 4, 1, 7)
     order = torch.tensor([2, 0, 3, 1])
-    again = network(pixels[:, order], indices[:, order], where)
-    torch.testing.assert_close(network(pixels, indices, where), again, atol=1e-5, rtol=1e-4)
+    again = network(pixels[:, order], indices[:, order], where, told)
+    torch.testing.assert_close(network(pixels, indices, where, told), again, atol=1e-5, rtol=1e-4)
 
 
 def test_one_look_begins_as_it_is_alone() -> None:
@@ -24,11 +24,12 @@ def test_looks_say_together_what_a_slow_loop_says() -> None:
     torch.manual_seed(3)
     network = LooksNet(7, 1, 0.25).eval()
     torch.nn.init.normal_(network.head.weight, 0, 0.3)
-    pixels, indices, where = looks(2, 3, 1, 7)
+    pixels, indices, where, told = looks(2, 3, 1, 7)
     with torch.no_grad():
-        features = network.look_features(pixels, indices, where)
+        features = network.look_features(pixels, indices, where, told)
         found = network.combine(features, indices)
-        x = network.enter(torch.cat([features[..., :512], encode.position_waves(indices / 6)], dim=2))
+        position = indices / 6 - (indices / 6).mean(dim=1, keepdim=True)
+        x = network.enter(torch.cat([features[..., :512], encode.position_waves(position)], dim=2))
         for layer in network.layers:
             x = layer(x)
         corrections, weights = network.head(x), torch.softmax(network.weight(x), dim=1)
@@ -64,3 +65,11 @@ def test_cached_features_say_what_pixels_do() -> None:
     cached = LookFeatures(network)(*given)
     torch.testing.assert_close(CombineLooks(network)(cached, *given[1:]), network(*given))
     assert not any(one.requires_grad for one in network.alone.parameters())
+
+
+def test_untold_where_on_the_ladder_looks_were_they_say_the_same_moves() -> None:
+    network = LooksNet(7, 1, 0.25).eval()
+    torch.nn.init.normal_(network.head.weight, 0, 0.3)
+    pixels, _, where, _ = looks(1, 2, 1, 7)
+    here, farther = (network(pixels, torch.tensor([at]), where, torch.zeros(1, 2)) for at in ([2, 4], [1, 3]))
+    torch.testing.assert_close(here[:, 3:7], farther[:, 2:6], atol=1e-4, rtol=1e-4)

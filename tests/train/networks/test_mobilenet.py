@@ -61,9 +61,9 @@ def test_a_block_can_begin_as_the_identity(stride: int) -> None:
 def test_a_batch_is_so_many_of_one(network: nn.Module) -> None:
     network.eval()
     count = CHUNK + 2  # more than is seen at a time
-    pixels, indices, where = looks(count, 1, 2, 7)
-    together = network(pixels, indices, where)
+    given = looks(count, 1, 2, 7)
+    together = network(*given)
     assert together.shape == (count, 7 if isinstance(network, OneHotNet) else 9)
     for i in (0, CHUNK, CHUNK + 1):
-        alone = network(pixels[i : i + 1], indices[i : i + 1], where[i : i + 1])
+        alone = network(*(one[i : i + 1] for one in given))
         torch.testing.assert_close(together[i : i + 1], alone, atol=1e-5, rtol=1e-4)

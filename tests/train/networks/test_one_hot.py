@@ -20,7 +20,7 @@ from dioptre.train.networks.one_hot import (
 def test_the_sparse_stem_equals_the_dense_one(slices: int, views: int) -> None:
     stem = SparseStem(9, views, 8)
     nn.init.normal_(stem.weight)
-    pixels, indices, _ = looks(4, slices, views, 9)
+    pixels, indices, *_ = looks(4, slices, views, 9)
     indices[0] = indices[0, 0]  # the same slice seen again
     pixels[0] = pixels[0, :1]
     sparse = stem(pixels, indices)

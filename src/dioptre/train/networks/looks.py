@@ -78,29 +78,35 @@ class LooksNet(nn.Module):
         pixels: Float[Tensor, "batch slice view row col"],
         indices: Int[Tensor, "batch slice"],
         where: Float[Tensor, "batch 2"],
+        told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n_and_beyond"]:
         """Returns a logit for each position, and beyond the ends."""
-        return self.combine(self.look_features(pixels, indices, where), indices)
+        return self.combine(self.look_features(pixels, indices, where, told), indices)
 
     def look_features(
         self,
         pixels: Float[Tensor, "batch slice view row col"],
         indices: Int[Tensor, "batch slice"],
         where: Float[Tensor, "batch 2"],
+        told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch slice look"]:
         """Returns what each look says alone: its mean features, and the log-probability of each move."""
         batch, slices = indices.shape
-        frame = where[:, None, :].expand(batch, slices, 2).reshape(-1, 2)
-        seen = self.alone.part_features(pixels.flatten(0, 1), indices.flatten(), frame)
+        each = [one[:, None, :].expand(batch, slices, 2).reshape(-1, 2) for one in (where, told)]
+        seen = self.alone.part_features(pixels.flatten(0, 1), indices.flatten(), *each)
         alone = torch.cat([seen.mean(dim=1), self.alone.move_logs(seen)], dim=1)
         return alone.view(batch, slices, -1)
 
     def combine(
         self, looks: Float[Tensor, "batch slice look"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch n_and_beyond"]:
-        """Returns what the looks say together: each corrects the moves that it would say alone."""
+        """Returns what the looks say together: each corrects the moves that it would say alone.
+
+        Only how far apart looks are counts here, and not where on the ladder: that may not be known.
+        """
         features, moves = looks.split([self.alone.encoder.features, 2 * self.positions - 1], dim=2)
-        waves = encode.position_waves(indices.to(looks.dtype) / (self.positions - 1))
+        position = indices.to(looks.dtype) / (self.positions - 1)
+        waves = encode.position_waves(position - position.mean(dim=1, keepdim=True))
         x = self.enter(torch.cat([features, waves], dim=2))
         for layer in self.layers:
             x = layer(x)
@@ -122,9 +128,10 @@ class LookFeatures(nn.Module):
         pixels: Float[Tensor, "batch slice view row col"],
         indices: Int[Tensor, "batch slice"],
         where: Float[Tensor, "batch 2"],
+        told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch slice look"]:
         """Returns the features of each look, and the log-probability of each of its moves."""
-        return self.network.look_features(pixels, indices, where)
+        return self.network.look_features(pixels, indices, where, told)
 
 
 class CombineLooks(nn.Module):
@@ -140,7 +147,8 @@ class CombineLooks(nn.Module):
         looks: Float[Tensor, "batch slice look"],
         indices: Int[Tensor, "batch slice"],
         where: Float[Tensor, "batch 2"],
+        told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n_and_beyond"]:
         """Returns a logit for each position, and beyond the ends."""
-        del where
+        del where, told
         return self.network.combine(looks, indices)

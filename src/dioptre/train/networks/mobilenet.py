@@ -146,6 +146,6 @@ def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int
     pixels = torch.zeros(1, slices, views, size, size)
     training = network.training
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        network.eval()(pixels, torch.arange(slices)[None], torch.zeros(1, 2))
+        network.eval()(pixels, torch.arange(slices)[None], torch.zeros(1, 2), torch.ones(1, 2))
     network.train(training)
     return counter.get_total_flops() // 2

@@ -21,7 +21,7 @@ from dioptre.train.networks.mobilenet import (
 MOVE_STAGES = ((6, 24, 1, 1), (6, 32, 2, 2), (6, 64, 3, 2), (6, 96, 2, 1), (6, 160, 2, 2))
 FEATURES = 512
 FOLD = 2
-CONSTANTS = 5  # planes that are the same everywhere
+CONSTANTS = 7  # planes that are the same everywhere
 
 
 class LookEncoder(nn.Module):
@@ -51,20 +51,22 @@ class LookEncoder(nn.Module):
         pixels: Float[Tensor, "look view row col"],
         position: Float[Tensor, " look"],
         where: Float[Tensor, "look 2"],
+        told: Float[Tensor, "look 2"],
     ) -> Float[Tensor, "look part feature"]:
         """Returns the features of all parts, row by row."""
-        return in_chunks(self, self._forward, pixels, position, where)
+        return in_chunks(self, self._forward, pixels, position, where, told)
 
     def _forward(
         self,
         pixels: Float[Tensor, "look view row col"],
         position: Float[Tensor, " look"],
         where: Float[Tensor, "look 2"],
+        told: Float[Tensor, "look 2"],
     ) -> Float[Tensor, "look part feature"]:
         light = encode.brightness(pixels)
         pixels = encode.normalise_looks(pixels[:, None])[:, 0]
         folded = functional.conv2d(pixels - 1, self.folding, stride=FOLD)
-        constants = encode.constant_planes(position, where, light, folded)
+        constants = encode.constant_planes(position, where, told, light, folded)
         x = torch.cat([folded, constants], dim=1).contiguous(memory_format=torch.channels_last)
         return self.last(self.blocks(self.stem(x))).flatten(2).transpose(1, 2)
 
@@ -95,9 +97,10 @@ class MoveNet(nn.Module):
         pixels: Float[Tensor, "batch one view row col"],
         indices: Int[Tensor, "batch one"],
         where: Float[Tensor, "batch 2"],
+        told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n_and_beyond"]:
         """Returns the log-probability of each position, and beyond the ends."""
-        moves = self.move_logs(self.part_features(pixels[:, 0], indices[:, 0], where))
+        moves = self.move_logs(self.part_features(pixels[:, 0], indices[:, 0], where, told))
         return encode.moves_to_positions(moves, indices[:, 0], self.positions)
 
     def part_features(
@@ -105,6 +108,7 @@ class MoveNet(nn.Module):
         pixels: Float[Tensor, "look view row col"],
         indices: Int[Tensor, " look"],
         where: Float[Tensor, "look 2"],
+        told: Float[Tensor, "look 2"],
     ) -> Float[Tensor, "look part feature"]:
         """Returns what is seen in each part of each look; green is seen as it is and laid on its side.
 
@@ -112,9 +116,9 @@ class MoveNet(nn.Module):
         """
         position = indices.to(pixels.dtype) / (self.positions - 1)
         if pixels.shape[1] == 2:
-            return self.encoder(pixels, position, where)
+            return self.encoder(pixels, position, where, told)
         both = torch.cat([pixels, pixels.transpose(2, 3)])
-        seen = self.encoder(both, position.repeat(2), torch.cat([where, where.flip(1)]))
+        seen = self.encoder(both, position.repeat(2), torch.cat([where, where.flip(1)]), told.repeat(2, 1))
         return torch.cat(seen.chunk(2), dim=1)
 
     def move_logs(self, features: Float[Tensor, "look part feature"]) -> Float[Tensor, "look move"]:
