@@ -45,6 +45,8 @@ def test_elsewhere_torch_is_asked() -> None:
 def test_a_session_is_started_once_for_each_shape() -> None:
     infer = LazyInference(MoveNet(7, 1, 0.25))
     for size in (32, 16, 32):
-        found = infer(torch.rand(2, 1, 1, size, size), torch.tensor([[3], [5]]), torch.zeros(2, 2), torch.ones(2, 2))
+        found = infer(
+            torch.rand(2, 1, 1, size, size), torch.tensor([[3], [5]]), torch.zeros(2, 2), torch.ones(2, 2)
+        )
         assert found.shape == (2, 9)
     assert len(infer.sessions) == 2

@@ -7,7 +7,7 @@ from torch import nn
 
 from dioptre.dataset.store import PatchStore
 from dioptre.loop.search import LOOKS_APART, Ask
-from dioptre.posterior import Decision
+from dioptre.posterior import BEYOND, Decision
 from dioptre.train.cache import FeatureCache, cache_features
 from dioptre.train.feed import JoinedStores
 from dioptre.train.inference import LazyInference
@@ -16,6 +16,7 @@ from dioptre.train.networks.one_hot import OneHotNet
 from dioptre.train.rollout import Given, ask_network, roll_out
 
 CPU = torch.device("cpu")
+NO_PLACE = torch.zeros(1, 2), torch.ones(1, 2)
 
 
 def asked(network: nn.Module) -> Ask[Given]:
@@ -38,7 +39,7 @@ def test_networks_look_where_the_one_before_answered(tmp_path: Path) -> None:
             for network in (one, two):
                 stack = store.stack([patch], looks)
                 with torch.no_grad():
-                    logits = network(torch.from_numpy(stack.pixels), torch.tensor([looks]), torch.zeros(1, 2))
+                    logits = network(torch.from_numpy(stack.pixels), torch.tensor([looks]), *NO_PLACE)
                 looks.append(int(logits.argmax()))
             assert trails[patch, start].tolist() == looks
 
@@ -58,8 +59,12 @@ def test_looks_of_a_search_are_apart_as_a_slow_loop_says(store: PatchStore) -> N
             for _ in range(2):
                 seen = torch.from_numpy(features[patch, looks].astype(np.float32))[None]
                 with torch.no_grad():
-                    logits = combine(seen, torch.tensor([looks]), torch.zeros(1, 2))[0].double()
-                ladder = torch.softmax(logits, dim=0)[1:-1]
+                    logits = combine(seen, torch.tensor([looks]), *NO_PLACE)[0].double()
+                far, *rest, near = torch.softmax(logits, dim=0)
+                ladder = torch.stack(rest)
+                if max(far, near) >= BEYOND:  # what is clearly beyond an end counts for it
+                    ladder[0] += far
+                    ladder[-1] += near
                 ladder = ladder / ladder.sum()
                 costs = [float(sum(ladder[j] * abs(i - j) for j in range(7))) for i in range(7)]
                 away = [min(abs(i - look) for look in looks) for i in range(7)]

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from dioptre.train.supervision import Supervision, match_beyond, targets
 
 def batch() -> Batch:
     target = torch.tensor([2.0, 4.4, 9.0])
-    return Batch(torch.rand(3, 1, 2, 8, 8), torch.tensor([[1], [2], [3]]), torch.zeros(3, 2), target)
+    place = torch.zeros(3, 2), torch.ones(3, 2)
+    return Batch(torch.rand(3, 1, 2, 8, 8), torch.tensor([[1], [2], [3]]), *place, target)
 
 
 def test_only_a_simulated_store_knows_its_lens(store: PatchStore) -> None:
@@ -29,6 +31,15 @@ def test_a_subject_out_of_reach_has_its_position_beyond_the_ladder(tmp_path: Pat
     store = write_store(tmp_path / "far", 4, 1, beyond=list(beyond))
     found = targets(JoinedStores((store,)), Recipe())
     np.testing.assert_array_equal(found, store.column("truth") + np.array(beyond))
+
+
+def test_with_nothing_to_focus_on_there_is_no_position_and_all_are_alike(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "some", 4, 1, focusable=[True, False, True, True])
+    found = targets(JoinedStores((store,)), Recipe())
+    assert np.isnan(found).tolist() == [False, True, False, False]
+    given = replace(batch(), target=torch.tensor([2.0, torch.nan, 3.0]))
+    assert Supervision(Recipe(), 7).labels(given)[1].tolist() == pytest.approx([1 / 7] * 7)
+    assert Supervision(Recipe(network="move"), 7).labels(given)[1].tolist() == pytest.approx([1 / 9] * 9)
 
 
 def test_a_relative_network_learns_what_lies_beyond() -> None:

@@ -116,19 +116,18 @@ class Catalogue:
 
 
 STORES = {
-    "patches": Simulation(10_000, 100, textures=SKIMAGE),
-    "more": Simulation(14_000, 101, split="train", textures=SKIMAGE),
-    "dark": Simulation(6_000, 104, split="train", light="dark", textures=SKIMAGE),
-    "plain": Simulation(7_000, 105, split="train"),
+    "scenes": Simulation(7_000, 200),
+    "phones": Simulation(7_000, 201, split="train", device="random", textures=SKIMAGE),
+    "dark": Simulation(2_000, 202, split="train", device="random", light="dark", textures=SKIMAGE),
+    "processed": Simulation(2_500, 203, split="train", device="random", processed=True, textures=SKIMAGE),
 }
-SOME, MORE = ("patches",), ("patches", "more", "dark")
-ALL = (*MORE, "plain")
+SCENES, TWO_VIEWS = ("scenes",), ("scenes", "phones", "dark")
+GREEN = (*TWO_VIEWS, "processed")
 
 COMMON = Recipe(beta1=0.9, schedule="cosine", ema=0.998)
 FEW = replace(COMMON, width=0.5, batch=64)  # looks
-MOVE = replace(FEW, network="move", target="optics", coefficient=0.3)
-MOVE_GREEN = replace(MOVE, problem=Problem.SINGLE_GREEN, learning_rate=2e-3)
-LOOKS = replace(FEW, network="looks", target="optics", coefficient=0.3, steps=6000, frozen=True, ema=0.995)
+MOVE = replace(FEW, network="move", target="optics", coefficient=0.3, untold=0.25)
+LOOKS = replace(MOVE, network="looks", learning_rate=1e-3, steps=6000, frozen=True, ema=0.995)
 PAPER = replace(FEW, auxiliary=1.0)
 PAPER_GREEN = replace(PAPER, problem=Problem.SINGLE_GREEN, flips="all")
 STACKS = replace(COMMON, width=1.0, batch=32, target="optics", shared_stem=True)
@@ -136,9 +135,7 @@ STACKS = replace(COMMON, width=1.0, batch=32, target="optics", shared_stem=True)
 STACK_SETTINGS = RunSettings(validate_patches=512)
 LOOKS_SETTINGS = RunSettings(validate_every=1000)
 
-OLDER_STORES = "its stores are of an earlier simulator, with kinder scenes and no subjects beyond the ladder"
-RELATIVE = f"{OLDER_STORES}; it learned from a softmax over the ladder and nothing of what lies beyond"
-OLDER_START = f"{RELATIVE}; it began, four stages ago, with an earlier dioptre-single-dp"
+OLDER = "it was trained by an earlier row, on an earlier simulator: kinder scenes, nothing beyond the ladder"
 
 
 SHIPPED = Catalogue(
@@ -148,56 +145,49 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "dioptre-single-dp",
-                    replace(MOVE, learning_rate=3e-3, steps=10_500, crops=0.6, flips="rows"),
-                    ALL,
+                    replace(MOVE, learning_rate=3e-3, steps=9000, crops=0.6, flips="rows"),
+                    TWO_VIEWS,
                 ),
             ),
-            differs=RELATIVE,
+            differs=OLDER,
         ),
         ShippedNetwork(
             (
                 Stage(
-                    "begun-green",
-                    replace(MOVE_GREEN, learning_rate=3e-3, steps=5000, crops=0.5, flips="both"),
-                    MORE,
+                    "dioptre-single-green",
+                    replace(
+                        MOVE,
+                        problem=Problem.SINGLE_GREEN,
+                        learning_rate=2e-3,
+                        steps=8000,
+                        crops=0.6,
+                        flips="all",
+                    ),
+                    GREEN,
                     start_from="dioptre-single-dp",
                 ),
-                Stage(
-                    "half-green",
-                    replace(MOVE_GREEN, steps=3500, flips="both"),
-                    MORE,
-                    start_from="begun-green",
-                ),
-                Stage(
-                    "turned-green",
-                    replace(MOVE_GREEN, steps=4000, crops=0.25, flips="all"),
-                    MORE,
-                    start_from="half-green",
-                ),
-                Stage(
-                    "dioptre-single-green",
-                    replace(MOVE_GREEN, steps=2500, crops=0.4, flips="all"),
-                    ALL,
-                    start_from="turned-green",
-                ),
             ),
-            differs=OLDER_START,
+            differs=OLDER,
         ),
         ShippedNetwork(
-            (Stage("dioptre-any-dp", LOOKS, SOME, start_from="dioptre-single-dp", settings=LOOKS_SETTINGS),),
-            differs=RELATIVE,
+            (
+                Stage(
+                    "dioptre-any-dp", LOOKS, SCENES, start_from="dioptre-single-dp", settings=LOOKS_SETTINGS
+                ),
+            ),
+            differs=OLDER,
         ),
         ShippedNetwork(
             (
                 Stage(
                     "dioptre-any-green",
                     replace(LOOKS, problem=Problem.SINGLE_GREEN),
-                    SOME,
+                    SCENES,
                     start_from="dioptre-single-green",
                     settings=LOOKS_SETTINGS,
                 ),
             ),
-            differs=OLDER_START,
+            differs=OLDER,
         ),
         ShippedNetwork(
             (
@@ -206,79 +196,46 @@ SHIPPED = Catalogue(
                     replace(
                         PAPER, learning_rate=3e-3, steps=6000, crops=0.55, flips="rows", shared_stem=True
                     ),
-                    MORE,
+                    TWO_VIEWS,
                 ),
             ),
-            differs=OLDER_STORES,
+            differs=OLDER,
         ),
         ShippedNetwork(
             (
                 Stage(
-                    "begun-l2a-green",
-                    replace(PAPER_GREEN, learning_rate=3e-3, steps=4000, crops=0.5, shared_stem=True),
-                    MORE,
-                    start_from="l2a-single-dp",
-                ),
-                Stage(
-                    "half-l2a-green",
-                    replace(PAPER_GREEN, learning_rate=1.5e-3, steps=2500, crops=0.2),
-                    MORE,
-                    start_from="begun-l2a-green",
-                ),
-                Stage(
-                    "plain-l2a-green",
-                    replace(PAPER_GREEN, learning_rate=1.5e-3, steps=2000, crops=0.3),
-                    ALL,
-                    start_from="half-l2a-green",
-                ),
-                Stage(
                     "l2a-single-green",
-                    replace(PAPER_GREEN, learning_rate=2e-3, steps=4000, crops=0.5, distillation=0.8),
-                    ALL,
-                    start_from="plain-l2a-green",
+                    replace(PAPER_GREEN, learning_rate=2e-3, steps=7000, crops=0.6, distillation=0.8),
+                    GREEN,
+                    start_from="l2a-single-dp",
                     teacher="dioptre-single-green",
                 ),
             ),
-            differs=OLDER_STORES,
+            differs=OLDER,
         ),
         ShippedNetwork(
             (
                 Stage(
-                    "begun-two-step",
-                    replace(PAPER, learning_rate=1.5e-3, steps=1600, crops=0.65, flips="rows"),
-                    SOME,
+                    "l2a-two-step-dp",
+                    replace(PAPER, learning_rate=1.5e-3, steps=3500, crops=0.6, flips="rows"),
+                    SCENES,
                     start_from="l2a-single-dp",
                     after=("l2a-single-dp",),
                 ),
-                Stage(
-                    "l2a-two-step-dp",
-                    replace(PAPER, learning_rate=1.5e-3, steps=2400, crops=0.4, flips="rows"),
-                    SOME,
-                    start_from="begun-two-step",
-                    after=("l2a-single-dp",),
-                ),
             ),
-            differs=OLDER_STORES,
+            differs=OLDER,
         ),
         ShippedNetwork(
             (
                 Stage(
-                    "begun-two-step-green",
-                    replace(PAPER_GREEN, learning_rate=1.5e-3, steps=3600, crops=0.7),
-                    SOME,
-                    start_from="begun-l2a-green",
-                    after=("begun-l2a-green",),
-                ),
-                Stage(
                     "l2a-two-step-green",
-                    replace(PAPER_GREEN, learning_rate=1e-3, steps=600, ema=0.99),
-                    SOME,
-                    start_from="begun-two-step-green",
+                    replace(PAPER_GREEN, learning_rate=1.5e-3, steps=4000, crops=0.6),
+                    SCENES,
+                    start_from="l2a-single-green",
                     after=("l2a-single-green",),
-                    settings=RunSettings(validate_every=300),
                 ),
             ),
-            differs=f"{OLDER_STORES}; the first looks that it learned from were chosen under a far prior",
+            differs=f"{OLDER}; the first looks that it learned from were chosen under a far prior",
         ),
         ShippedNetwork(
             (
@@ -292,45 +249,30 @@ SHIPPED = Catalogue(
                         crops=0.75,
                         flips="all",
                     ),
-                    SOME,
+                    TWO_VIEWS,
                     settings=STACK_SETTINGS,
                 ),
             ),
-            differs=OLDER_STORES,
+            differs=OLDER,
         ),
         ShippedNetwork(
             (
-                Stage(
-                    "begun-stack-dp",
-                    replace(
-                        STACKS,
-                        problem=Problem.STACK_DUAL_PIXEL,
-                        learning_rate=1.5e-3,
-                        steps=1500,
-                        crops=0.75,
-                        flips="rows",
-                    ),
-                    SOME,
-                    start_from="l2a-stack-green",
-                    settings=STACK_SETTINGS,
-                ),
                 Stage(
                     "l2a-stack-dp",
                     replace(
                         STACKS,
                         problem=Problem.STACK_DUAL_PIXEL,
-                        learning_rate=6e-4,
-                        steps=280,
-                        ema=0.99,
+                        learning_rate=1.5e-3,
+                        steps=1600,
+                        crops=0.75,
                         flips="rows",
-                        shared_stem=False,
                     ),
-                    SOME,
-                    start_from="begun-stack-dp",
+                    TWO_VIEWS,
+                    start_from="l2a-stack-green",
                     settings=STACK_SETTINGS,
                 ),
             ),
-            differs=OLDER_STORES,
+            differs=OLDER,
         ),
     ),
 )

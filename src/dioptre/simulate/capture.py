@@ -22,7 +22,15 @@ from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import Scene, fine_size, soften
 from dioptre.simulate.sensor import process, read_native
-from dioptre.simulate.texture import crumpled, dead_leaves, glyphs, log_uniform, photograph, repeated, roughness
+from dioptre.simulate.texture import (
+    crumpled,
+    dead_leaves,
+    glyphs,
+    log_uniform,
+    photograph,
+    repeated,
+    roughness,
+)
 from dioptre.simulate.visibility import LEAST, focus_contrast
 
 DEPTH_PHOTOGRAPHS = 0.3  # how often a scene is a photograph with depth, if there are any

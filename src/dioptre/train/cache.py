@@ -78,7 +78,9 @@ def cache_features(
     cached: Shaped[np.ndarray, "all position feature"] | None = None
     for at, row in enumerate(rows):
         pixels, where = source.read(row[None], everything, views)
-        given = (torch.from_numpy(one).to(infer.device) for one in (pixels, everything, where, told[row][None]))
+        given = (
+            torch.from_numpy(one).to(infer.device) for one in (pixels, everything, where, told[row][None])
+        )
         features = infer(*given)[0].cpu().numpy()
         if cached is None:
             cached = np.zeros((len(source), *features.shape), np.float16)

@@ -155,7 +155,8 @@ class Feeds:
         if recipe.frozen:  # only from cached features can searches be rolled out again and again
             encoder, both = NETWORKS[recipe.network].cached(network), np.concatenate([rows, others])
             cached = rank.make_once(
-                out / FEATURES, lambda: cache_features(stores, encoder, both, recipe.views, done, recipe.untold)
+                out / FEATURES,
+                lambda: cache_features(stores, encoder, both, recipe.views, done, recipe.untold),
             )
             source, own_trails = FeatureCache(cached, stores.where), RandomOrTrails(looks)
         training = Feed(
