@@ -30,7 +30,8 @@ class Simulation:
         periodic: Share of painted surfaces with a pattern that repeats, likewise.
         exact_lens: Let the lens go exactly where it is told, its axis stay where it is, and blur grow as a
             thin lens's.
-        processed: Put pictures through a tone curve, sharpening and JPEG, for networks that will see such pictures.
+        processed: Put pictures through a tone curve, sharpening and JPEG, for networks that will see such
+            pictures.
         textures: Folder of photographs to paint surfaces with, beside leaves and print; skimage for those
             that scikit-image brings; none by default.
     """
