@@ -43,19 +43,19 @@ class Perturbed(MoveNet):
         super().__init__(positions, views, width)
         self.noise = nn.Linear(self.encoder.features, 1)
 
-    def forward(self, pixels: Tensor, indices: Tensor, where: Tensor) -> Tensor:
+    def forward(self, pixels: Tensor, indices: Tensor, where: Tensor, told: Tensor) -> Tensor:
         """Returns a logit for each position, and beyond the ends."""
         if not self.training:
-            return super().forward(pixels, indices, where)
+            return super().forward(pixels, indices, where, told)
         drawn = torch.rand(2, len(pixels), 1, 1, 1, 1)
         added = LARGEST_NOISE * drawn[1].square()
         pixels = LARGEST_GAIN ** (2 * drawn[0] - 1) * pixels + added * torch.randn_like(pixels)
-        seen = self.part_features(pixels[:, 0], indices[:, 0], where)
+        seen = self.part_features(pixels[:, 0], indices[:, 0], where, told)
         logits = encode.moves_to_positions(self.move_logs(seen), indices[:, 0], self.positions)
         if not self.tell_noise:
             return logits
-        told = self.noise(seen.mean(dim=1))[:, 0]
-        second = (told - added.flatten() / LARGEST_NOISE).square().mean()
+        guessed = self.noise(seen.mean(dim=1))[:, 0]
+        second = (guessed - added.flatten() / LARGEST_NOISE).square().mean()
         return _Beside.apply(logits, second)  # type: ignore[no-untyped-call]
 
 
@@ -82,8 +82,8 @@ def without_planes(*hidden: int) -> Iterator[None]:
     """Hides some of the planes that are the same everywhere."""
     whole = encode.constant_planes
 
-    def planes(position: Tensor, where: Tensor, light: Tensor, beside: Tensor) -> Tensor:
-        shown = whole(position, where, light, beside).clone()
+    def planes(*given: Tensor) -> Tensor:
+        shown = whole(*given).clone()
         shown[:, hidden] = 0
         return shown
 
