@@ -46,7 +46,7 @@ $(BASE): pyproject.toml constraints.txt
 	touch $(BASE)
 
 $(ALL): $(BASE)
-	$(BIN)/python $(PIP) --editable '.[figures,train]' --group dev
+	$(BIN)/python $(PIP) --editable '.[cluster,figures,train]' --group dev
 	touch $(ALL)
 
 $(BARE)/.installed: pyproject.toml constraints.txt

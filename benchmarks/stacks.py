@@ -93,6 +93,7 @@ def one_look(method: Method, stacks: list[Labelled]) -> dict[str, float]:
     sure, wrong = 0, 0
     for one in stacks:
         posterior = autofocuser.posterior(looks(one.stack))
+        assert posterior is not None, "a method for few looks knows probabilities"
         starts = np.arange(posterior.positions)
         for name, prior in (("even", DepthPrior.even()), ("far prior", DepthPrior.far())):
             answer = best_index(posterior.weigh(prior).scores())

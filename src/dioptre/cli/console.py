@@ -1,6 +1,7 @@
 """What commands share: exit codes, the console, progress bars."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ NOT_FOCUSED = 1
 BAD_INPUT = 2
 FAULT = 70  # of dioptre's own
 STOPPED = 130  # by Ctrl-C
+LINES_APART_S = 30.0  # of progress, off a terminal
 NO_READER = 141  # whoever read the output has gone, such as `head`: what a shell says of SIGPIPE
 
 
@@ -31,12 +33,50 @@ def open_console() -> "Console":
 
 @contextmanager
 def progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Yields a function (done, total) that moves a bar on stderr; nothing is shown off a terminal."""
+    """Yields a function (done, total) that moves a bar on stderr; off a terminal, lines now and then."""
+    if quiet:
+        yield lambda _done, _total: None
+        return
+    if not sys.stderr.isatty():
+        yield ProgressLines(what)
+        return
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
 
-    with Progress(
-        console=Console(stderr=True), transient=True, disable=quiet or not sys.stderr.isatty()
-    ) as bar:
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class ProgressLines:
+    """Says on stderr how far a job is, at most every half minute: for log files.
+
+    Args:
+        what: What is done.
+        clock: Tells the time in seconds.
+    """
+
+    def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.what, self.clock = what, clock
+        self.began = self.said = clock()
+        self.before: int | None = None  # what an earlier run had done
+
+    def __call__(self, done: int, total: int) -> None:
+        """Is told how much is done, and of how much."""
+        now = self.clock()
+        if self.before is None:
+            self.before = done
+        if now - self.said < LINES_APART_S:
+            return
+        self.said = now
+        rate = (done - self.before) / (now - self.began)
+        left = f", about {format_duration((total - done) / rate)} left" if rate > 0 else ""
+        sys.stderr.write(f"{self.what}: {done} of {total}{left}\n")
+        sys.stderr.flush()
+
+
+def format_duration(seconds: float) -> str:
+    """Returns a time as people say it: 40 s, 12 min, 3.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

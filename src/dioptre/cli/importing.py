@@ -11,7 +11,7 @@ import tyro
 
 from dioptre.cli.console import DONE, progress
 from dioptre.errors import InputError
-from dioptre.pipeline.settings import Import
+from dioptre.pipeline.settings import Import, Workers
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ImportCaptures:
         source: What to import; with --check, the store to check.
         out: Folder of the store.
         settings: How to import.
-        workers: Captures (of archives: frames) decoded at a time; 0 for one a core.
+        workers: Who does it: as many captures (of archives: frames) are decoded at a time.
         check: Do not import: tell whether units, order and axes of the store SRC are right. Exit code 2 if
             something is not.
         json: Print the summary as JSON.
@@ -34,8 +34,8 @@ class ImportCaptures:
 
     source: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SRC")]
     settings: Annotated[Import, tyro.conf.OmitArgPrefixes]
+    workers: Annotated[Workers, tyro.conf.OmitArgPrefixes]
     out: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")] = None
-    workers: int = 0
     check: bool = False
     json: bool = False
 
@@ -47,12 +47,13 @@ def run_import(config: ImportCaptures) -> int:
     if config.out is None:
         raise InputError("import needs a source and a folder for the store: dioptre import SRC OUT")
     from dioptre.methods.measure import workers  # noqa: PLC0415
+    from dioptre.pipeline.cluster import open_executor, shared_path  # noqa: PLC0415
     from dioptre.pipeline.importing import import_captures  # noqa: PLC0415
-    from dioptre.pipeline.processes import local_executor  # noqa: PLC0415
 
-    threads = config.workers or workers()
-    with progress("importing", quiet=config.json) as moved, local_executor(config.workers) as executor:
-        summary = import_captures(config.source, config.out, config.settings, executor, moved, threads)
+    threads = config.workers.workers or workers()
+    source, out = (shared_path(path, config.workers) for path in (config.source, config.out))
+    with progress("importing", quiet=config.json) as moved, open_executor(config.workers) as executor:
+        summary = import_captures(source, out, config.settings, executor, moved, threads)
     if config.json:
         sys.stdout.write(json.dumps(summary, indent=2) + "\n")
     else:

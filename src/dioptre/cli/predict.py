@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from dioptre.cli.console import DONE, progress
-from dioptre.pipeline.settings import Prediction
+from dioptre.pipeline.settings import Prediction, Workers
 
 
 @dataclass(frozen=True)
@@ -22,24 +22,25 @@ class Predict:
         data: Folder of the store, simulated or imported.
         out: Folder of the predictions.
         prediction: What to predict.
-        workers: Processes; 0 for one a core. The result does not depend on it.
+        workers: Who does it.
         json: Print a summary as JSON.
     """
 
     data: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA")]
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     prediction: Annotated[Prediction, tyro.conf.OmitArgPrefixes]
-    workers: int = 0
+    workers: Annotated[Workers, tyro.conf.OmitArgPrefixes]
     json: bool = False
 
 
 def run_predict(config: Predict) -> int:
     """Writes predictions."""
+    from dioptre.pipeline.cluster import open_executor, shared_path  # noqa: PLC0415
     from dioptre.pipeline.predicting import predict_store  # noqa: PLC0415
-    from dioptre.pipeline.processes import local_executor  # noqa: PLC0415
 
-    with progress("predicting", config.json) as moved, local_executor(config.workers) as executor:
-        count = predict_store(config.data, config.out, config.prediction, executor, moved)
+    data, out = (shared_path(path, config.workers) for path in (config.data, config.out))
+    with progress("predicting", config.json) as moved, open_executor(config.workers) as executor:
+        count = predict_store(data, out, config.prediction, executor, moved)
     if config.json:
         sys.stdout.write(json.dumps({"out": str(config.out), "predictions": count}) + "\n")
     else:

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from dioptre.cli.console import DONE, progress
-from dioptre.pipeline.settings import Registration
+from dioptre.pipeline.settings import Registration, Workers
 
 
 @dataclass(frozen=True)
@@ -22,22 +22,23 @@ class Register:
         store: Folder of the store.
         out: Folder of the registered store.
         registration: How to register.
-        workers: Processes; 0 for one a core.
+        workers: Who does it.
     """
 
     store: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STORE")]
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     registration: Annotated[Registration, tyro.conf.OmitArgPrefixes]
-    workers: int = 0
+    workers: Annotated[Workers, tyro.conf.OmitArgPrefixes]
 
 
 def run_register(config: Register) -> int:
     """Writes a registered store."""
-    from dioptre.pipeline.processes import local_executor  # noqa: PLC0415
+    from dioptre.pipeline.cluster import open_executor, shared_path  # noqa: PLC0415
     from dioptre.pipeline.registering import register  # noqa: PLC0415
 
-    with progress("registering", quiet=False) as moved, local_executor(config.workers) as executor:
-        found = register(config.store, config.out, config.registration, executor, moved)
+    store, out = (shared_path(path, config.workers) for path in (config.store, config.out))
+    with progress("registering", quiet=False) as moved, open_executor(config.workers) as executor:
+        found = register(store, out, config.registration, executor, moved)
     sys.stdout.write(
         f"wrote {found.kept} registered patches of {found.size} x {found.size} pixels to {config.out}; "
         f"{found.dropped} could not fill that\n"

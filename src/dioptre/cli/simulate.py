@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from dioptre.cli.console import DONE, progress
-from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.settings import Simulation, Workers
 
 
 @dataclass(frozen=True)
@@ -20,20 +20,24 @@ class Simulate:
     Attributes:
         out: Folder of the store.
         simulation: What to simulate.
-        workers: Processes; 0 for one a core.
+        workers: Who does it.
     """
 
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     simulation: Annotated[Simulation, tyro.conf.OmitArgPrefixes]
-    workers: int = 0
+    workers: Annotated[Workers, tyro.conf.OmitArgPrefixes]
 
 
 def run_simulate(config: Simulate) -> int:
     """Writes a store of simulated patches."""
-    from dioptre.pipeline.processes import local_executor  # noqa: PLC0415
+    from dioptre.pipeline.cluster import open_executor, shared_path, shared_simulation  # noqa: PLC0415
     from dioptre.pipeline.simulate import simulate  # noqa: PLC0415
 
-    with progress("simulating", quiet=False) as moved, local_executor(config.workers) as executor:
-        simulate(config.out, config.simulation, executor, moved)
+    out, simulation = (
+        shared_path(config.out, config.workers),
+        shared_simulation(config.simulation, config.workers),
+    )
+    with progress("simulating", quiet=False) as moved, open_executor(config.workers) as executor:
+        simulate(out, simulation, executor, moved)
     sys.stdout.write(f"wrote {config.simulation.patches} patches to {config.out}\n")
     return DONE

@@ -179,6 +179,20 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Workers:
+    """Who does the work of a long job; the result does not depend on it.
+
+    Attributes:
+        workers: Processes on this machine; 0 for one a core.
+        cluster: A Dask scheduler, such as tcp://host:8786, whose workers do it instead. They see the same
+            folders under the same paths.
+    """
+
+    workers: int = 0
+    cluster: str = ""
+
+
+@dataclass(frozen=True)
 class CalibrationJob:
     """What decides a calibration, beside the patches.
 
