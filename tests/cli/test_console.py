@@ -15,7 +15,8 @@ def test_off_a_terminal_lines_say_how_far_a_job_is(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(4.2, "4 s"), (99.0, "99 s"), (150.0, "2 min"), (5400.0, "90 min"), (12600.0, "3.5 h")]
+    ("seconds", "said"),
+    [(4.2, "4 s"), (99.0, "99 s"), (150.0, "2 min"), (5400.0, "90 min"), (12600.0, "3.5 h")],
 )
 def test_a_time_is_said_as_people_do(seconds: float, said: str) -> None:
     assert format_duration(seconds) == said

@@ -15,7 +15,7 @@ from dioptre.methods.learned import METADATA, Learned
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 from dioptre.train import export as exporting
-from dioptre.train.export import export, export_int8, torch_posterior
+from dioptre.train.export import export, export_int8, torch_posterior, write_figures
 from dioptre.train.fit import train
 from dioptre.train.folder import BEST, open_run
 from dioptre.train.recipe import Recipe, RunSettings
@@ -75,6 +75,18 @@ def test_the_file_explains_itself(run: Path, store: PatchStore, tmp_path: Path) 
     assert card["lineage"]["data"] == [store.manifest["sha256"]]
     assert "linear" in card["pixels"]
     assert card["decision"] == ("mode" if recipe.network == "one-hot" else "median")
+
+
+def test_figures_stand_in_the_card_and_change_no_answer(run: Path, store: PatchStore, tmp_path: Path) -> None:
+    export(run, tmp_path / "model.onnx")
+    shutil.copy(tmp_path / "model.onnx", tmp_path / "figured.onnx")
+    write_figures(tmp_path / "figured.onnx", {"simulated error": 1.5})
+    before, after = Learned(tmp_path / "model.onnx"), Learned(tmp_path / "figured.onnx")
+    figured = Learned(shutil.copy(tmp_path / "figured.onnx", tmp_path / "again.onnx"))
+    assert before.card.figures == {}
+    assert figured.card == replace(before.card, figures={"simulated error": 1.5})
+    stack = looks_of(store, run.name)
+    np.testing.assert_array_equal(before.posterior(stack).logs, after.posterior(stack).logs)
 
 
 def test_the_file_decides_as_training_does(run: Path, store: PatchStore, tmp_path: Path) -> None:

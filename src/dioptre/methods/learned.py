@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -57,6 +57,7 @@ class Card:
             same of every earlier run that it built on.
         validation: What its last validation found.
         version: Of dioptre, when it was exported.
+        figures: What it was worth on patches that it had not seen: simulated and real ones, by name.
         layout: Of this card.
     """
 
@@ -72,6 +73,7 @@ class Card:
     lineage: Mapping[str, Any]
     validation: Mapping[str, float]
     version: str
+    figures: Mapping[str, float] = field(default_factory=dict)
     layout: int = LAYOUT
 
     def to_json(self) -> str:

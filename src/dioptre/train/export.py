@@ -8,9 +8,9 @@ computed in 8-bit integers, with ranges measured on real looks.
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +110,15 @@ def export(path: Path, file: Path, half: bool = False) -> Exported:
                 f"more than {tolerance:g}"
             )
     return Exported(file, file.stat().st_size, difference)
+
+
+def write_figures(file: Path, figures: Mapping[str, float]) -> None:
+    """Writes what a network was worth into the card of its file; the file is then another one."""
+    model = onnx.load(file)
+    card = replace(Learned(file).card, figures=dict(figures))
+    helper.set_model_props(model, {METADATA: card.to_json()})
+    with _unnamed(file) as partial:
+        onnx.save(model, partial)
 
 
 def check_finite(network: nn.Module, card: Card) -> None:
