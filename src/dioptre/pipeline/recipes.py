@@ -117,9 +117,9 @@ class Catalogue:
 
 STORES = {
     "scenes": Simulation(7_000, 200),
-    "phones": Simulation(5_000, 201, split="train", device="random", textures=SKIMAGE),
-    "dark": Simulation(1_500, 202, split="train", device="random", light="dark", textures=SKIMAGE),
-    "processed": Simulation(2_000, 203, split="train", device="random", processed=True, textures=SKIMAGE),
+    "phones": Simulation(4_096, 201, split="train", device="random", textures=SKIMAGE),
+    "dark": Simulation(1_024, 202, split="train", device="random", light="dark", textures=SKIMAGE),
+    "processed": Simulation(1_536, 203, split="train", device="random", processed=True, textures=SKIMAGE),
 }
 SCENES, TWO_VIEWS = ("scenes",), ("scenes", "phones", "dark")
 GREEN = (*TWO_VIEWS, "processed")
