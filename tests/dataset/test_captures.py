@@ -571,7 +571,7 @@ def test_finishing_drops_what_is_not_complete(shared, writer):
     for name in NAMES:
         write_capture(writer, name)
     writer.write_frame("half", 0, 0, frame_of("half", 0, 0))
-    (writer.path / "captures" / "half.json.0123.partial").write_bytes(b"{")
+    (writer.path / "captures" / "half.json.0123.dioptre-partial").write_bytes(b"{")
     writer.finish()
     assert bytes_of(writer.path) == bytes_of(shared.path)
 

@@ -46,7 +46,7 @@ def test_a_shard_is_there_as_long_as_it_has_a_file(writer: ShardWriter) -> None:
     writer.write_codes("b.2", (b"x",))
     writer.write_rows("a", TABLE)
     writer.file("c", "json").write_text("{}")
-    writer.file("d", "json.0123.partial").write_text("{")
+    writer.file("d", "json.0123.dioptre-partial").write_text("{")
     assert writer.names() == ["a", "b.2", "c"]
     for name in writer.names():
         writer.drop(name)

@@ -353,8 +353,8 @@ def test_a_stopped_run_is_resumed(tmp_path):
     writer.write_shard(*shard_of(writer, 1))
     assert writer_of(path).missing_shards() == [0, 2]
     (path / "shards" / "00000.npy").write_bytes(b"codes whose rows were never written")
-    (path / "shards" / "00002.npy.0123.partial").write_bytes(b"half")
-    (path / "writing.json.0123.partial").write_bytes(b"{")
+    (path / "shards" / "00002.npy.0123.dioptre-partial").write_bytes(b"half")
+    (path / "writing.json.0123.dioptre-partial").write_bytes(b"{")
     assert writer_of(path).missing_shards() == [0, 2]
     assert "2 of 3 shards are missing, the first is 0" in refusal(writer_of(path).finish)
     assert "not finished" in refusal(open_patches, path)
@@ -387,7 +387,7 @@ def test_a_killed_write_leaves_nothing_that_looks_complete(tmp_path, monkeypatch
         writer.write_shard(*shard_of(writer, 0))
     monkeypatch.undo()
     assert writer.missing_shards() == [0, 1, 2]
-    assert not list(tmp_path.rglob("*.partial"))
+    assert not list(tmp_path.rglob("*.dioptre-partial"))
 
 
 def test_a_run_killed_while_it_finishes_is_resumed(tmp_path, monkeypatch):

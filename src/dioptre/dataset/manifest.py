@@ -4,7 +4,8 @@
     manifest.json     written last: its presence means that the store is complete
 
 Where the codes are is the business of each kind of store. While one is being written, writing.json holds what
-is being written; it becomes the manifest. Files are written under a temporary name (*.partial) and renamed.
+is being written; it becomes the manifest. Files are written under a temporary name (*.dioptre-partial) and
+renamed. One process writes a folder at a time (`dioptre.dataset.lock`).
 
 The hash of a whole store is the SHA-256 of lines, each UTF-8 with a newline: those that its kind of store
 lists, then each row of patches.parquet as a JSON object. JSON has sorted keys and no spaces, so that this
@@ -26,13 +27,14 @@ import pyarrow.parquet as pq
 
 from dioptre import __version__
 from dioptre.dataset.format import StoreFormat
+from dioptre.dataset.lock import LOCK
 from dioptre.errors import DioptreError, FileError, InputError
 
 LAYOUT = 1  # of the files in the folder; a reader knows one
 MANIFEST = "manifest.json"
 WRITING = "writing.json"
 TABLE = "patches.parquet"
-PARTIAL = ".partial"
+PARTIAL = ".dioptre-partial"
 
 
 # Writing
@@ -79,7 +81,9 @@ def begin_folder(folder: Path, plan: Mapping[str, Any], what: str = "a patch sto
         raise FileError(f"{folder} is finished already; write to another folder, or delete it")
     folder.mkdir(parents=True, exist_ok=True)
     # Listed before looking for the plan: another process may be beginning the same store.
-    strangers = sorted(file.name for file in folder.iterdir() if file.suffix != PARTIAL)
+    strangers = sorted(
+        file.name for file in folder.iterdir() if file.name != LOCK and not file.name.endswith(PARTIAL)
+    )
     if (folder / WRITING).exists():
         _check_plan(folder, plan)
     elif strangers:

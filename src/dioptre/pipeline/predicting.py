@@ -5,7 +5,7 @@ predictions.parquet   all of them
 manifest.json         written last
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from functools import partial
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int
 
+from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import (
     begin_folder,
     finish_folder,
@@ -68,32 +69,42 @@ def predict_store(
         "starts": starts.tolist(),
         "patches": len(rows),
     }
-    begin_folder(out, plan, "a folder of predictions")
-    (out / PARTS).mkdir(exist_ok=True)
-    parts = {
-        out / PARTS / f"{number:05}.parquet": rows[begin : begin + PATCHES]
-        for number, begin in enumerate(range(0, len(rows), PATCHES))
-    }
-    pieces = [
-        partial(_predict_part, file, store, some, keys, starts, prior)
-        for file, some in parts.items()
-        if not file.exists()
-    ]
-    finished = sum(len(some) for file, some in parts.items() if file.exists())
-    done(finished, len(rows))
+    with locked(out):
+        begin_folder(out, plan, "a folder of predictions")
+        (out / PARTS).mkdir(exist_ok=True)
+        parts = {
+            out / PARTS / f"{number:05}.parquet": rows[begin : begin + PATCHES]
+            for number, begin in enumerate(range(0, len(rows), PATCHES))
+        }
+        piece = partial(_predict_part, store=store, keys=keys, starts=starts, prior=prior)
+        _write_parts(parts, piece, executor, done)
+        whole = pa.concat_tables([read_parquet(file) for file in parts])
+        finish_folder(out, whole, plan, PREDICTIONS)
+    return len(whole)
+
+
+def _write_parts(
+    parts: Mapping[Path, Int[np.ndarray, " patch"]],
+    predict_part: Callable[[Path, Int[np.ndarray, " patch"]], int],
+    executor: Executor | None,
+    done: Callable[[int, int], None],
+) -> None:
+    """Writes the parts that are missing."""
+    missing = {file: rows for file, rows in parts.items() if not file.exists()}
+    total = sum(len(rows) for rows in parts.values())
+    finished = total - sum(len(rows) for rows in missing.values())
+    done(finished, total)
+    pieces = [partial(predict_part, file, rows) for file, rows in missing.items()]
     with closing(run_pieces(pieces, executor)) as counts:
         for count in counts:
             finished += count
-            done(finished, len(rows))
-    whole = pa.concat_tables([read_parquet(file) for file in parts])
-    finish_folder(out, whole, plan, PREDICTIONS)
-    return len(whole)
+            done(finished, total)
 
 
 def _predict_part(
     file: Path,
-    store: PatchStore,
     rows: Int[np.ndarray, " patch"],
+    store: PatchStore,
     keys: Sequence[str],
     starts: Int[np.ndarray, " start"],
     prior: DepthPrior,

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, UInt16
 
+from dioptre.dataset.lock import locked
 from dioptre.dataset.store import PatchStore, StoreWriter, open_patches
 from dioptre.errors import FileError, InputError
 from dioptre.groundtruth.register import (
@@ -141,8 +142,9 @@ def register(
         )
     config = _config(opened, size)
     form = replace(form, size=size, black=0.0, white=WHITE, rows_per_native=1)
-    writer = StoreWriter(out, form, config, len(rows), shard_size)
-    write_shards(writer, partial(_write_shard, writer, opened, rows), executor, done)
+    with locked(out):
+        writer = StoreWriter(out, form, config, len(rows), shard_size)
+        write_shards(writer, partial(_write_shard, writer, opened, rows), executor, done)
     return Registered(size, len(rows), len(room) - len(rows))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, UInt16
 
+from dioptre.dataset.lock import locked
 from dioptre.dataset.pictures import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import MissingExtraError
@@ -60,8 +61,9 @@ def simulate(
     form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
     photographs = {name: photograph_hash(one) for name, one in _photographs(simulation.textures).items()}
     config = {**asdict(simulation), "camera": _camera_entries(camera), "textures": photographs}
-    writer = StoreWriter(out, form, config, simulation.patches, shard_size)
-    write_shards(writer, partial(_write_shard, writer, simulation), executor, done)
+    with locked(out):
+        writer = StoreWriter(out, form, config, simulation.patches, shard_size)
+        write_shards(writer, partial(_write_shard, writer, simulation), executor, done)
 
 
 def _camera(name: str) -> CameraModel:

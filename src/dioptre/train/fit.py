@@ -5,6 +5,7 @@ A run that was stopped goes on from its checkpoint to the same result: batches a
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import torch
 from jaxtyping import Int
 from torch import nn
 
+from dioptre.dataset.lock import locked
 from dioptre.dataset.store import open_patches
 from dioptre.errors import InputError
 from dioptre.methods.base import best_index
@@ -89,15 +91,16 @@ def train(
     plan = plan_of(recipe, source, builds_on)
     network = start_network(recipe, source.positions, builds_on.start_from)
     teacher = load_teacher(builds_on.teacher, recipe, torch.device(settings.device))
-    if rank.first:
-        begin_run(out, plan)
-    with rank:
-        learner = Learner(network, recipe, settings, rank)
-        feeds = Feeds.of(source, network, recipe, builds_on.after, out, rank, done)
-        supervision = Supervision(recipe, source.positions, teacher)
-        best = Training(learner, feeds, supervision, out, watch).run()
-    if rank.first:
-        finish_run(out, plan, best)
+    with locked(out) if rank.first else nullcontext():
+        if rank.first:
+            begin_run(out, plan)
+        with rank:
+            learner = Learner(network, recipe, settings, rank)
+            feeds = Feeds.of(source, network, recipe, builds_on.after, out, rank, done)
+            supervision = Supervision(recipe, source.positions, teacher)
+            best = Training(learner, feeds, supervision, out, watch).run()
+        if rank.first:
+            finish_run(out, plan, best)
     return best
 
 

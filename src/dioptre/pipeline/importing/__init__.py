@@ -20,6 +20,7 @@ from dioptre.dataset.archives import list_archives
 from dioptre.dataset.decoding import quiet_readers
 from dioptre.dataset.folders import list_folders
 from dioptre.dataset.format import StoreFormat
+from dioptre.dataset.lock import locked
 from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree
 from dioptre.dataset.rows import SPLITS
 from dioptre.errors import FileError
@@ -55,6 +56,14 @@ def import_captures(
         OSError: If the store cannot be written.
     """
     settings.check()
+    with locked(out):
+        return _import(source, out, settings, executor, done, threads)
+
+
+def _import(
+    source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress, threads: int
+) -> dict[str, Any]:
+    """Imports into a folder that nobody else writes."""
     with quiet_readers(), _naming(out):
         writer, outcomes = _open(source, out, settings, executor, done, threads)
         with closing(outcomes):
