@@ -145,7 +145,7 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "dioptre-single-dp",
-                    replace(MOVE, learning_rate=3e-3, steps=9000, crops=0.6, flips="rows"),
+                    replace(MOVE, learning_rate=3e-3, steps=9000, crops=0.75, flips="rows"),
                     TWO_VIEWS,
                 ),
             ),
@@ -159,8 +159,8 @@ SHIPPED = Catalogue(
                         MOVE,
                         problem=Problem.SINGLE_GREEN,
                         learning_rate=2e-3,
-                        steps=8000,
-                        crops=0.6,
+                        steps=6000,
+                        crops=0.75,
                         flips="all",
                     ),
                     GREEN,
