@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from dioptre.errors import InputError
+from dioptre.evaluate.intervals import compare, metric_intervals
+from dioptre.evaluate.metrics import errors_to_metrics
+
+
+def test_an_interval_holds_the_number_and_shrinks_with_scenes() -> None:
+    rng = np.random.default_rng(0)
+    widths = []
+    for count in (40, 640):
+        scenes = np.repeat(np.arange(count), 8)
+        errors = rng.integers(-4, 5, 8 * count)
+        found, metrics = metric_intervals(errors, scenes), errors_to_metrics(errors)
+        for low, value, high in zip(found.low.numbers, metrics.numbers, found.high.numbers, strict=True):
+            assert low <= value <= high
+        widths.append(found.high.mae - found.low.mae)
+    assert widths[1] == pytest.approx(widths[0] / 4, rel=0.3)
+
+
+def test_answers_of_one_scene_are_not_independent() -> None:
+    rng = np.random.default_rng(1)
+    each = rng.integers(0, 9, 50)
+    errors, scenes = np.repeat(each, 49), np.repeat(np.arange(50), 49)
+    together, alone = metric_intervals(errors, scenes), metric_intervals(each, np.arange(50))
+    assert together.low.mae == pytest.approx(alone.low.mae)
+    assert together.high.rmse == pytest.approx(alone.high.rmse)
+
+
+def test_an_interval_holds_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(2)
+    true_mae, held = np.abs(rng.poisson(2.0, 10**6)).mean(), 0
+    for _ in range(200):
+        found = metric_intervals(rng.poisson(2.0, 60), np.arange(60), 400)
+        held += found.low.mae <= true_mae <= found.high.mae
+    assert 0.88 <= held / 200 <= 0.99
+
+
+def test_a_small_difference_on_the_same_scenes_is_seen() -> None:
+    rng = np.random.default_rng(3)
+    scenes = np.repeat(np.arange(100), 4)
+    hard = np.repeat(rng.integers(0, 20, 100), 4)  # scenes differ much more than methods
+    better, worse = hard, hard + (rng.random(400) < 0.5)
+    found = compare(better, worse, scenes)
+    assert found.difference == pytest.approx(-0.5, abs=0.1)
+    assert found.low < found.difference < found.high < 0
+    assert found.p < 0.01
+    swapped = compare(worse, better, scenes)
+    assert (swapped.difference, swapped.p) == (-found.difference, found.p)
+
+
+def test_no_difference_is_not_one() -> None:
+    rng = np.random.default_rng(4)
+    scenes = np.arange(80)
+    small = [compare(*rng.integers(-3, 4, (2, 80)), scenes, 400).p < 0.05 for _ in range(100)]
+    assert np.mean(small) < 0.14
+    same = compare(np.arange(5), np.arange(5), np.arange(5))
+    assert (same.difference, same.p) == (0.0, 1.0)
+
+
+def test_nothing_cannot_be_measured() -> None:
+    with pytest.raises(InputError, match="no predictions"):
+        metric_intervals(np.array([], int), np.array([], int))
