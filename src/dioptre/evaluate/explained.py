@@ -42,7 +42,7 @@ def three_problems(positions: int = 49, truth: int = 17) -> "Figure":
     return figure
 
 
-def _scores(positions: int, centre: float, width: float) -> Float[np.ndarray, " n"]:
+def _scores(positions: int, centre: int, width: float) -> Float[np.ndarray, " n"]:
     return np.exp(-0.5 * ((np.arange(positions) - centre) / width) ** 2)
 
 
