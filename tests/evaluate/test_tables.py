@@ -5,7 +5,7 @@ import pytest
 
 from dioptre.evaluate import paper
 from dioptre.evaluate.predict import ORACLE, SCHEMA
-from dioptre.evaluate.tables import lines, to_json, to_markdown
+from dioptre.evaluate.tables import lines, rank_correlation, to_json, to_markdown, to_page
 from dioptre.problem import Problem
 
 
@@ -99,3 +99,27 @@ def test_methods_with_a_dagger_are_measured_in_the_central_crop() -> None:
     assert found["ssd-disparity"].title == "SSD Disparity †"
     assert found["ssd-disparity@left"].paper is None
     assert "† on patches inside" in to_markdown(list(found.values()), "x", "y")
+
+
+def test_a_page_has_both_numbers_under_their_own_heads_and_the_best_tinted() -> None:
+    table = to_page(lines(PREDICTIONS), Problem.STACK_GREEN, "A note.")
+    assert [column.group for column in table.columns].count("ours") == 6
+    assert [column.group for column in table.columns].count("the paper's, on its own data") == 6
+    rows = {row[1].text: row for row in table.rows}
+    best, worst = rows["local-norm-dist-sq-4"], rows["total-variation-l1"]
+    assert [cell.tint for cell in best[3:9]] == ["second", "second", "second", "second", "second", "second"]
+    assert [cell.tint for cell in worst[3:9]] == ["third"] * 6
+    assert best[7].text == "2.500"
+    assert best[7].hint == "2.500 to 2.500"  # one scene
+    assert best[13].text == f"{paper.BIG_TABLE['local-norm-dist-sq-4'].mae:.3f}"
+    assert [cell.text for cell in rows[ORACLE][9:]] == [""] * 6
+
+
+def test_methods_are_ranked_beside_the_paper() -> None:
+    keys = ["total-variation-l1", "intensity-variance", "laplacian-energy", "wavelet-sum-2"]
+    predictions = pa.Table.from_pylist(
+        [row for at, key in enumerate(keys) for row in rows_of(key, "I*", 0, [9 - 2 * at, 9 - 2 * at])],
+        schema=SCHEMA,
+    )
+    assert rank_correlation(lines(predictions), Problem.STACK_GREEN) == pytest.approx(1.0)
+    assert rank_correlation(lines(PREDICTIONS), Problem.STACK_GREEN) is None

@@ -7,19 +7,26 @@ Methods with a dagger are measured on patches inside the central 1.5x crop of th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy.stats import rankdata
 
 from dioptre.evaluate import paper
+from dioptre.evaluate.intervals import Interval, metric_intervals
 from dioptre.evaluate.metrics import COLUMNS, PROBLEM_ORDER, Metrics, measure
+from dioptre.evaluate.page import Cell, Column, Table, tint_best
 from dioptre.evaluate.predict import ORACLE
 from dioptre.methods import METHODS
 from dioptre.methods.disparity import AT
 from dioptre.problem import Problem
 
+FEW = 4  # methods that cannot be ranked
+SHARES = 4  # of COLUMNS, of which more is better; of the others less
+ALL_LOOKS = 99  # where all slices are seen, when rows are sorted by looks
 DAGGER = " †"  # after the title of a method that is measured in the central crop alone
 TITLES = {
     Problem.STACK_GREEN: "the whole stack, green",
@@ -40,6 +47,7 @@ class Line:
         steps: How many looks it had; 0 for the whole stack.
         ours: Its metrics on these predictions.
         paper: What the paper prints for it, on the paper's data; None if nothing.
+        interval: How sure its metrics are, over scenes.
     """
 
     method: str
@@ -48,6 +56,7 @@ class Line:
     steps: int
     ours: Metrics
     paper: Metrics | None
+    interval: Interval
 
     def to_json(self) -> dict[str, Any]:
         """Returns the row as plain JSON."""
@@ -57,6 +66,7 @@ class Line:
             "problem": str(self.problem),
             "steps": self.steps,
             "metrics": asdict(self.ours),
+            "interval": asdict(self.interval),
             "paper": None if self.paper is None else asdict(self.paper),
         }
 
@@ -79,8 +89,11 @@ def lines(predictions: pa.Table) -> list[Line]:
             mine = mine.filter(mine["in_crop"])
         if len(mine) == 0:
             continue
-        ours = measure(mine["predicted"].to_numpy(), mine["truth"].to_numpy())
-        found.append(Line(method, _title(method), Problem(problem), steps, ours, _paper(method, steps)))
+        predicted, truth = (mine[name].to_numpy().astype(np.int64) for name in ("predicted", "truth"))
+        ours = measure(predicted, truth)
+        interval = metric_intervals(predicted - truth, mine["scene"].combine_chunks().to_numpy(False))
+        theirs = _paper(method, steps)
+        found.append(Line(method, _title(method), Problem(problem), steps, ours, theirs, interval))
     floors = [line for line in found if line.method == ORACLE]
     answers = [line for line in found if line.method != ORACLE]
     return sorted(
@@ -95,11 +108,7 @@ def _groups(predictions: pa.Table) -> list[tuple[str, str, int]]:
 
 
 def _everywhere(floors: Sequence[Line], problems: Iterable[Problem]) -> list[Line]:
-    return [
-        Line(line.method, line.title, problem, line.steps, line.ours, None)
-        for line in floors
-        for problem in problems
-    ]
+    return [replace(line, problem=problem, paper=None) for line in floors for problem in problems]
 
 
 def _title(method: str) -> str:
@@ -146,6 +155,51 @@ def _markdown(rows: Sequence[Line]) -> str:
         ]
         text.append(f"| {' | '.join(cells)} |")
     return "\n".join(text) + "\n"
+
+
+def rank_correlation(rows: Sequence[Line], problem: Problem) -> float | None:
+    """Returns how alike our MAEs and the paper's rank the methods of a problem (Spearman); None for few."""
+    pairs = [
+        (row.ours.mae, row.paper.mae) for row in rows if row.problem is problem and row.paper is not None
+    ]
+    if len(pairs) < FEW:
+        return None
+    ours, theirs = (rankdata(one) for one in zip(*pairs, strict=True))
+    return float(np.corrcoef(ours, theirs)[0, 1])
+
+
+def to_page(rows: Sequence[Line], problem: Problem, note: str) -> Table:
+    """Returns the table of one problem for a page: ours and the paper's six numbers, each under its head."""
+    mine = [row for row in rows if row.problem is problem]
+    tints = [
+        tint_best([row.ours.numbers[at] for row in mine], lower_is_better=at >= SHARES)
+        for at in range(len(COLUMNS))
+    ]
+    cells = [
+        [
+            Cell(row.title),
+            Cell(row.method),
+            Cell("all" if row.steps == 0 else str(row.steps), float(row.steps or ALL_LOOKS)),
+            *(
+                Cell(f"{value:.3f}", value, tints[at][number], f"{low:.3f} to {high:.3f}")
+                for at, (value, low, high) in enumerate(
+                    zip(row.ours.numbers, row.interval.low.numbers, row.interval.high.numbers, strict=True)
+                )
+            ),
+            *(Cell(f"{value:.3f}", value) for value in ([] if row.paper is None else row.paper.numbers)),
+            *([Cell("")] * (len(COLUMNS) if row.paper is None else 0)),
+        ]
+        for number, row in enumerate(mine)
+    ]
+    agreement = rank_correlation(rows, problem)
+    remarks = [f"{DAGGER.strip()} on patches inside the central 1.5x crop of the frame."]
+    remarks = remarks if any(row.title.endswith(DAGGER) for row in mine) else []
+    if agreement is not None:
+        remarks.append(f"Rank correlation of our MAE with the paper's: {agreement:.2f}.")
+    columns = [Column("method", number=False), Column("key", number=False), Column("looks")]
+    columns += [Column(name, group="ours") for name in COLUMNS]
+    columns += [Column(name, group="the paper's, on its own data") for name in COLUMNS]
+    return Table(f"{problem}: {TITLES[problem]}", note, columns, cells, remarks)
 
 
 def to_json(rows: Sequence[Line], about: Mapping[str, Any]) -> dict[str, Any]:
