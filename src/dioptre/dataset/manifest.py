@@ -35,6 +35,13 @@ MANIFEST = "manifest.json"
 WRITING = "writing.json"
 TABLE = "patches.parquet"
 PARTIAL = ".dioptre-partial"
+FIXED: Mapping[str, Any] = {  # settings of Parquet files
+    "version": "2.6",
+    "compression": "zstd",
+    "compression_level": 3,
+    "use_dictionary": True,
+    "data_page_version": "1.0",
+}
 
 
 # Writing
@@ -114,14 +121,17 @@ def _first_difference(begun: object, wanted: object, name: str = "") -> str | No
     return None if begun == wanted else f"{name} {reprlib.repr(begun)}, not {reprlib.repr(wanted)}"
 
 
-def finish_folder(
-    folder: Path, table: pa.Table, manifest: Mapping[str, Any], table_name: str = TABLE
-) -> None:
+def finish_folder(folder: Path, table: pa.Table, manifest: Mapping[str, Any]) -> None:
     """Writes the table of all rows, then the manifest, which contains the plan."""
+    clear_leftovers(folder)
+    write_file(folder / TABLE, lambda file: write_parquet(table, file))
+    write_manifest(folder, manifest)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Deletes files that a stopped run has half written."""
     for leftover in folder.rglob(f"*{PARTIAL}"):
         leftover.unlink()
-    write_file(folder / table_name, lambda file: write_parquet(table, file))
-    write_manifest(folder, manifest)
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -197,16 +207,17 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 def write_parquet(table: pa.Table, file: BinaryIO) -> None:
     """Writes a table with settings that are all fixed, so that the same rows give the same bytes."""
-    pq.write_table(
-        table,
-        file,
-        version="2.6",
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=True,
-        row_group_size=1 << 16,
-        data_page_version="1.0",
-    )
+    join_parquet([table], table.schema, file)
+
+
+def join_parquet(tables: Iterable[pa.Table], schema: pa.Schema, file: BinaryIO) -> int:
+    """Writes tables one after the other into one, of which one at a time is in memory; returns its rows."""
+    rows = 0
+    with pq.ParquetWriter(file, schema, **FIXED) as writer:
+        for table in tables:
+            writer.write_table(table, row_group_size=1 << 16)
+            rows += len(table)
+    return rows
 
 
 def read_parquet(path: Path) -> pa.Table:

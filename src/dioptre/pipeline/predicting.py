@@ -5,27 +5,29 @@ predictions.parquet   all of them
 manifest.json         written last
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Int
 
 from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import (
     begin_folder,
-    finish_folder,
+    clear_leftovers,
+    join_parquet,
     read_parquet,
     write_file,
+    write_manifest,
     write_parquet,
 )
 from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
 from dioptre.errors import InputError, MethodError
-from dioptre.evaluate.predict import oracle_answers, predict
+from dioptre.evaluate.predict import SCHEMA, oracle_answers, predict
 from dioptre.loop.search import leaders_of
 from dioptre.methods import METHODS, Method, find_method
 from dioptre.pipeline.processes import run_pieces
@@ -78,9 +80,21 @@ def predict_store(
         }
         piece = partial(_predict_part, store=store, keys=keys, starts=starts, prior=prior)
         _write_parts(parts, piece, executor, done)
-        whole = pa.concat_tables([read_parquet(file) for file in parts])
-        finish_folder(out, whole, plan, PREDICTIONS)
-    return len(whole)
+        clear_leftovers(out)
+        count = _join(parts, out / PREDICTIONS)
+        write_manifest(out, plan)
+    return count
+
+
+def _join(parts: Iterable[Path], path: Path) -> int:
+    """Writes the predictions of all parts into one file, a part at a time, and returns how many they are."""
+    counted: list[int] = []
+
+    def write(file: BinaryIO) -> None:
+        counted.append(join_parquet((read_parquet(part) for part in parts), SCHEMA, file))
+
+    write_file(path, write)
+    return counted[0]
 
 
 def _write_parts(
