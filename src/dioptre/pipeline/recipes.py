@@ -119,7 +119,7 @@ STORES = {
     "scenes": Simulation(7_000, 200),
     "phones": Simulation(4_096, 201, split="train", device="random", textures=SKIMAGE),
     "dark": Simulation(1_024, 202, split="train", device="random", light="dark", textures=SKIMAGE),
-    "processed": Simulation(1_536, 203, split="train", device="random", processed=True, textures=SKIMAGE),
+    "processed": Simulation(896, 203, split="train", device="random", processed=True, textures=SKIMAGE),
 }
 SCENES, TWO_VIEWS = ("scenes",), ("scenes", "phones", "dark")
 GREEN = (*TWO_VIEWS, "processed")
@@ -149,7 +149,6 @@ SHIPPED = Catalogue(
                     TWO_VIEWS,
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (
