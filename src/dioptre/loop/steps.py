@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Float32
 
+from dioptre.cameras.makes import MAKES
 from dioptre.errors import FileError, InputError
 from dioptre.optics import (
     PIXEL_PX,
@@ -38,7 +39,6 @@ STEP_PX: Final = float(  # blur diameter: the mean over the phone's ladder, 0.58
 )
 SHARP_PX: Final = blur_in_focus(PHONE)  # sigma
 SOFT: Final = 1.25  # times as wide in focus as on the phone: only then is a picture shrunk
-NAMES: Final = {"pixel3": CameraModel.pixel3}
 ENTRIES: Final = frozenset({"name", "unit", "growth_px", "far", "near", "sharp_px"})
 
 Pictures = Float32[np.ndarray, "slice view row col"]
@@ -222,8 +222,10 @@ def to_steps(camera: Any) -> FocusSteps:
         return FocusSteps.of_camera(camera)
     if not isinstance(camera, (str, os.PathLike)):
         raise InputError(f"a camera is a CameraModel, its FocusSteps or its file, not {camera!r}")
-    if camera in NAMES:
-        return FocusSteps.of_camera(NAMES[str(camera)]())
+    if camera in MAKES:
+        return FocusSteps.of_camera(MAKES[str(camera)]())
+    if not Path(camera).exists():
+        raise FileError(f"there is no camera {str(camera)!r}: one of {', '.join(MAKES)}, or a camera file")
     return FocusSteps.from_toml(camera)
 
 

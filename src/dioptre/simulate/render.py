@@ -59,8 +59,9 @@ class View:
     def margin(self, shift_px: float = 0.0) -> int:
         """Returns how many pixels a scene must reach beyond the patch: blur, breathing, side motion."""
         camera = self.camera
-        near = float(camera.grid.dioptres[-1])
-        ends = np.array([0.0, near * 1.05, near + 9 * float(np.mean(np.diff(camera.grid.dioptres)))])
+        far, near = float(camera.grid.dioptres[0]), float(camera.grid.dioptres[-1])
+        spare = 9 * float(np.mean(np.diff(camera.grid.dioptres)))
+        ends = np.array([max(0.0, far - spare), near + spare])
         widest = max(abs(float(np.max(np.abs(depth_to_blur(camera, ends, d))))) for d in ends)
         scale = np.asarray(focus_to_magnification(camera, ends)) / self._reference
         drift = (np.hypot(*self.spread.at) + self.size) * float(np.max(np.abs(scale - 1)))
