@@ -175,7 +175,9 @@ def main() -> None:
     for make in makes:
         print(f"{make} ...", file=sys.stderr, flush=True)
         found[make] = measure(make, weights, chosen.patches)
-    print(f"{chosen.patches} simulated patches of each make; MAE in steps, and over the phone's (at most {ALLOWED})\n")
+    print(
+        f"{chosen.patches} simulated patches of each make; MAE in steps, and over the phone's (at most {ALLOWED})\n"
+    )
     print(f"{'':<36}" + "".join(f"{make:>26}" for make in makes))
     for name, phone in found[PHONE].items():
         line = f"{name:<36}{mean_of(phone):>26.2f}"

@@ -45,7 +45,7 @@ ONE_LOOK: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}  # by the 
 SEVERAL_LOOKS: Final = {1: "dioptre-any-green", 2: "dioptre-any-dp"}
 EVEN: Final = DepthPrior.even()
 
-Look = tuple[Shaped[np.ndarray, "..."], float]  # a frame, and where the lens was
+Look = tuple[Shaped[np.ndarray, "..."], int | float]  # a frame, and where the lens was
 AnyMethod = str | os.PathLike[str] | Autofocuser
 AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
 
@@ -121,7 +121,7 @@ def focus(
 
 def focus_from(
     frame: Shaped[np.ndarray, "..."] | Sequence[Look],
-    at: float | None = None,
+    at: int | float | None = None,
     method: AnyMethod | None = None,
     *,
     grid: FocusGrid | None = None,
@@ -299,7 +299,9 @@ def _own_positions(
     """Returns the steps of a camera, if there is one, and where n slices were taken, in its unit."""
     if camera is None:
         if positions is not None:
-            raise InputError("positions are in the unit of a camera, which is not given: dioptres or positions_um")
+            raise InputError(
+                "positions are in the unit of a camera, which is not given: dioptres or positions_um"
+            )
         return None, None
     steps = to_steps(camera)
     given = [
@@ -381,7 +383,7 @@ def _subject(name: str) -> Subject:
         raise InputError(f"a policy is {' or '.join(Subject)}, not {name!r}") from None
 
 
-def _looks(frame: Any, at: float | None) -> list[Look]:
+def _looks(frame: Any, at: int | float | None) -> list[Look]:
     """Returns a list of looks, from one or from several."""
     several = isinstance(frame, (list, tuple)) and len(frame) > 0 and isinstance(frame[0], (list, tuple))
     if several and at is not None:

@@ -60,7 +60,7 @@ class FocusResult:
     method: str
     expected_error: float | None = None
     candidates: tuple[Candidate, ...] = ()
-    looks: tuple[float, ...] = ()
+    looks: tuple[int | float, ...] = ()
     roi: Roi | None = None
     regions: tuple["FocusResult", ...] = field(default=(), repr=False)
     unit: str | None = None

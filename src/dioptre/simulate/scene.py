@@ -93,9 +93,7 @@ def diffract(scene: Scene, camera: CameraModel) -> Scene:
         return cv2.GaussianBlur(picture, (0, 0), sigma, borderType=cv2.BORDER_REFLECT)
 
     layers = (
-        replace(
-            one, radiance=blurred(one.radiance), alpha=None if one.alpha is None else blurred(one.alpha)
-        )
+        replace(one, radiance=blurred(one.radiance), alpha=None if one.alpha is None else blurred(one.alpha))
         for one in scene.layers
     )
     return replace(scene, layers=tuple(layers))
