@@ -4,14 +4,14 @@
     python -m benchmarks.makes --patches 400          for the record
     python -m benchmarks.makes --weights DIR          networks of another folder than the package's
 
-Each make sweeps 48 steps (dioptre.loop.steps) around the middle of its travel, with slices of its own: the phone's
-49, and others 1.5, 0.8 and 1.2 steps apart. Subjects lie anywhere on the sweep; the lens goes where it is told, as
-its strays would be the larger part of the error of a whole stack. Devices are drawn alike for all makes: pupils,
-shading, and growth of blur that differs from the model's by up to 15 per cent and between the sides.
+Each make sweeps 48 steps (dioptre.loop.steps) around the middle of its travel, with slices of its own: the
+phone's 49, and others 1.5, 0.8 and 1.2 steps apart. Subjects lie anywhere on the sweep. The lens goes where
+it is told: its strays would be the larger part of a whole stack's error. Devices are drawn alike for all makes:
+pupils, shading, and growth of blur that differs from the model's by up to 15 per cent and between the sides.
 
-An error is |answer - truth| in steps of the make, the answer read in dioptres. "told" is the phone with its ladder
-and the place in the frame told to the network, as without `camera=`. Brackets are 90 % intervals of a bootstrap over
-scenes.
+An error is |answer - truth| in steps of the make, the answer read in dioptres. "told" is the phone whose
+ladder and place in the frame the network is told, as without `camera=`. Brackets are 90 % intervals of a
+bootstrap over scenes.
 """
 
 import argparse
@@ -175,9 +175,7 @@ def main() -> None:
     for make in makes:
         print(f"{make} ...", file=sys.stderr, flush=True)
         found[make] = measure(make, weights, chosen.patches)
-    print(
-        f"{chosen.patches} simulated patches of each make; MAE in steps, and over the phone's (at most {ALLOWED})\n"
-    )
+    print(f"{chosen.patches} simulated patches each; MAE in steps, over the phone's (at most {ALLOWED})\n")
     print(f"{'':<36}" + "".join(f"{make:>26}" for make in makes))
     for name, phone in found[PHONE].items():
         line = f"{name:<36}{mean_of(phone):>26.2f}"

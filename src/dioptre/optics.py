@@ -345,8 +345,8 @@ def _blur_gain(camera: CameraModel, focus: Reals) -> Reals:
 def blur_in_focus(camera: CameraModel) -> float:
     """Returns the sigma in pixels of what blurs even in focus: diffraction, aberrations, a pixel's width.
 
-    Diffraction is that in the middle of the ladder, where the cone of light is as narrow as v over the nominal
-    aperture: much narrower than the f-number says where the lens magnifies.
+    Diffraction is that in the middle of the ladder, where the cone of light is as narrow as v over the
+    nominal aperture: much narrower than the f-number says where the lens magnifies.
     """
     middle = float(np.mean(camera.grid.dioptres[[0, -1]])) if camera.grid.known else 0.0
     working = camera.f_number * float(focus_to_magnification(camera, middle))

@@ -49,8 +49,9 @@ class Focus:
             focus somewhere (the last slice counts as nearest when the positions are not known).
         camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
             camera file (docs/data.md; either a thin lens, whose positions are dioptres, or two numbers,
-            `growth_px` and `unit`), or one of pixel3, dslr-50mm, machine-vision-16mm, microscope-4x. Then --at,
-            --positions and the answer are in its unit. Without it, the phone is assumed, and the answer says so.
+            `growth_px` and `unit`), or one of pixel3, dslr-50mm, machine-vision-16mm, microscope-4x. Then
+            --at, --positions and the answer are in its unit. Without it the phone is assumed, and the answer
+            says so (assumed-camera).
         positions: Where each picture was focused: `names` (the number in the file names, as in
             IMG_00.198.jpg), a list 0.2,0.4,0.6, START:STEP, a file with a number a line, or `learnaf` (the 49
             positions of the published data set).
@@ -190,8 +191,8 @@ def _pictures_of_camera(
     if values is None:
         if pictures != len(at):
             raise InputError(
-                f"{config.stack} has {pictures} pictures, but --at {len(at)} positions: give a picture for each, "
-                "or the position of every picture (--positions)"
+                f"{config.stack} has {pictures} pictures, but --at {len(at)} positions: give a picture for "
+                "each, or the position of every picture (--positions)"
             )
         return tuple(range(pictures))
     known = values.tolist()

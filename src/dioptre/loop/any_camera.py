@@ -1,9 +1,9 @@
 """Networks asked about pictures of a camera that they were not trained on.
 
-Looks, or the slices of a stack, are laid on a window of steps (`dioptre.loop.steps`), shrunk as that says, and
-the network is asked as if about the phone that it knows. Where a window does not reach, pictures are halved: a
-step is then twice as long, and the answer half as exact. One look goes from fine to coarse until the focus is
-within reach; a long stack goes from coarse to fine, each time with the slices around the answer before.
+Looks, or the slices of a stack, are laid on a window of steps (`dioptre.loop.steps`), shrunk as that says,
+and the network is asked as if about the phone that it knows. Where a window does not reach, pictures are
+halved: a step is then twice as long, and the answer half as exact. One look goes from fine to coarse until
+the focus is within reach; a long stack goes from coarse to fine, each time with the slices around the answer.
 """
 
 from collections.abc import Callable
@@ -46,19 +46,14 @@ class Asker:
 
     def sees(self, steps: FocusSteps, region: Pixels) -> bool:
         """Returns whether a region is still large enough when it is shrunk."""
-        return self.refusal(_shrunk_shape(steps, region)) is None
+        return self.refusal(steps.shrunk(region.shape[2:])) is None
 
     def check(self, steps: FocusSteps, region: Pixels) -> None:
         """Raises MethodError if a region cannot be seen at its finest."""
-        refusal = self.refusal(_shrunk_shape(steps, region))
+        refusal = self.refusal(steps.shrunk(region.shape[2:]))
         if refusal is not None:
             shrunk = f" (shrunk to {steps.scale:.2f}, as {steps.name} is so soft)" if steps.scale < 1 else ""
             raise MethodError(f"{self.name} {refusal}{shrunk}")
-
-
-def _shrunk_shape(steps: FocusSteps, region: Pixels) -> tuple[int, int]:
-    rows, cols = (int(length * steps.scale + 1e-9) for length in region.shape[2:])
-    return rows, cols
 
 
 def ask_looks(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positions) -> FocusResult:
@@ -109,8 +104,8 @@ def ask_stack(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positi
         coarse = replace(coarse, coarser=2 * coarse.coarser)
         if not asker.sees(coarse, region):
             raise InputError(
-                f"the slices span {np.ptp(np.asarray(steps.position_to_step(positions))):.0f} steps, and in a "
-                f"region of {region.shape[3]} x {region.shape[2]} pixels {asker.name} sees too few of them: take "
+                f"the slices span {np.ptp(np.asarray(steps.position_to_step(positions))):.0f} steps, and in "
+                f"a region of {region.shape[3]} x {region.shape[2]} pixels {asker.name} sees too few: take "
                 "slices around the focus, or a larger region"
             )
     result, middle = None, positions

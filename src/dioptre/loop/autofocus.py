@@ -1,16 +1,20 @@
 """Autofocus: a lens that is focused by a few looks, with the search that is evaluated."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from dioptre.cameras.base import Camera, Frame, to_index
 from dioptre.errors import InputError, MethodError
-from dioptre.loop.focus import EVEN, ONE_LOOK, SEVERAL_LOOKS, to_result
+from dioptre.loop.any_camera import OUT_OF_REACH, by_slice
+from dioptre.loop.focus import EVEN, ONE_LOOK, SEVERAL_LOOKS, AnyCamera, beware, to_result
 from dioptre.loop.inputs import Ladder, cut, place_of, to_rois
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
+from dioptre.loop.stepped import SteppedCamera, own_positions
+from dioptre.loop.steps import FocusSteps, StepWindow, to_steps
 from dioptre.loop.verdict import Exposure, State, judge_posterior
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
@@ -32,6 +36,10 @@ class Autofocus:
         start: Where the first look is taken; the middle of the ladder by default.
         prior: Where things are expected before looking.
         sure: It stops early once so much of the posterior lies within an index of the answer.
+        optics: What the camera is, for networks, which know only the phone that they were trained on: a
+            CameraModel, FocusSteps (dioptre.loop.steps), or a camera file. The search then goes by steps,
+            each at the nearest position of the camera's ladder, and on from the end of a window of steps.
+        positions: Where the positions of that ladder are, in the unit of `optics`; its dioptres by default.
     """
 
     camera: Camera
@@ -40,6 +48,8 @@ class Autofocus:
     start: int | None = None
     prior: DepthPrior = EVEN
     sure: float = NEVER
+    optics: AnyCamera | None = None
+    positions: Sequence[float] | None = None
 
     def run(self, roi: Any = None) -> FocusResult:
         """Returns where the lens must go after a few looks; if that is in focus, the lens is left there.
@@ -54,6 +64,8 @@ class Autofocus:
         regions = to_rois(roi, camera.shape)
         if len(regions) > 1:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")
+        if self.optics is not None:
+            return self._run_in_steps(to_steps(self.optics), regions[0])
         method = self._method(camera.shape if regions[0] is None else (regions[0].h, regions[0].w))
         looks = self.looks if method.leads_itself else method.looks
         policy = policy_of(method, looks, self.sure)
@@ -65,6 +77,21 @@ class Autofocus:
         if result.state is State.FOCUSED:
             camera.capture(result.index)
         return result
+
+    def _run_in_steps(self, steps: FocusSteps, roi: Roi | None) -> FocusResult:
+        """Returns the same for a camera that the networks do not know, window after window of steps."""
+        own, at, visited, looks = own_positions(self.camera, steps, self.positions), self._start(), set(), []
+        while at not in visited:
+            visited.add(at)
+            stepped = SteppedCamera(self.camera, StepWindow.around(steps, own[[at]]), own, roi)
+            start = round(float(stepped.window.position_to_index(own[at])))
+            inner = replace(self, camera=stepped, optics=None, positions=None, start=start)
+            result = by_slice(inner.run(), steps, own)
+            looks += stepped.looks
+            if not OUT_OF_REACH & set(result.reasons):
+                break
+            at = result.index
+        return replace(result, looks=tuple(looks), roi=roi)
 
     def _start(self) -> int:
         grid = self.camera.grid
@@ -82,6 +109,10 @@ class Autofocus:
 def _result(
     method: Method, camera: Camera, trail: Trail, frames: list[Frame], roi: Roi | None
 ) -> FocusResult:
-    verdict = judge_posterior(trail.posterior, Exposure.of(np.stack(frames)))
+    posterior, window = trail.posterior, camera.window if isinstance(camera, SteppedCamera) else None
+    ladder = Ladder(camera.grid, window=window)
+    if window is not None:
+        posterior = window.held(posterior)
+    verdict = beware(judge_posterior(posterior, Exposure.of(np.stack(frames))), method.build(), ladder)
     looks = tuple(int(at) for at in trail.positions[0] if at != NO_LOOK)
-    return to_result(trail.posterior.scores()[0], verdict, method, Ladder(camera.grid), roi, looks)
+    return to_result(posterior.scores()[0], verdict, method, ladder, roi, looks)

@@ -241,7 +241,7 @@ class _Question:
             posterior = posterior.weigh(self.prior)
             return to_result(
                 posterior.scores()[0],
-                self._beware(judge_posterior(posterior, exposure)),
+                beware(judge_posterior(posterior, exposure), self.focuser, self.ladder),
                 self.method,
                 self.ladder,
                 roi,
@@ -251,12 +251,13 @@ class _Question:
         parts = None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
         return to_result(curve, judge(curve, parts, exposure), self.method, self.ladder, roi, looks)
 
-    def _beware(self, verdict: Verdict) -> Verdict:
-        """Returns the verdict on what a network said, which may have had to assume whose pictures it saw."""
-        known = self.ladder.window is not None or (self.ladder.grid.known and not self.ladder.assumed)
-        if known or not isinstance(self.focuser, Learned):
-            return verdict
-        return replace(verdict, reasons=(*verdict.reasons, Reason.ASSUMED_CAMERA))
+
+def beware(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
+    """Returns the verdict on what a network said, which may have had to assume whose pictures it saw."""
+    known = ladder.window is not None or (ladder.grid.known and not ladder.assumed)
+    if known or not isinstance(focuser, Learned):
+        return verdict
+    return replace(verdict, reasons=(*verdict.reasons, Reason.ASSUMED_CAMERA))
 
 
 def to_result(
@@ -299,9 +300,7 @@ def _own_positions(
     """Returns the steps of a camera, if there is one, and where n slices were taken, in its unit."""
     if camera is None:
         if positions is not None:
-            raise InputError(
-                "positions are in the unit of a camera, which is not given: dioptres or positions_um"
-            )
+            raise InputError("positions= is for a camera, and none is given: dioptres= or positions_um=")
         return None, None
     steps = to_steps(camera)
     given = [

@@ -1,12 +1,12 @@
 """FocusSteps: a camera's own lens positions in the steps that networks think in, and back.
 
 A network's unit is the **step**: a move of the lens that changes the blur diameter by STEP_PX pixels of the
-picture that it sees. The ladder of the paper's phone has 49 of them. Another camera counts in units of its own
-(dioptres, micrometres, motor counts), and its pictures may have to be shrunk first: then the blur in focus is
-about as wide as on the phone, and a step is so much longer.
+picture that it sees. The ladder of the paper's phone has 49 of them. Another camera counts in units of its
+own (dioptres, micrometres, motor counts), and its pictures may have to be shrunk first: then the blur in
+focus is about as wide as on the phone, and a step is so much longer.
 
-Steps, like indices of a ladder, rise **towards near**; where step 0 is means nothing. A network is asked about
-a window of steps around its looks (`StepWindow`) and is not told where that lies.
+Steps, like indices of a ladder, rise **towards near**; where step 0 is means nothing. A network is asked
+about a window of steps around its looks (`StepWindow`) and is not told where that lies.
 """
 
 import math
@@ -49,14 +49,14 @@ class FocusSteps:
     """How a camera's own lens positions become steps: two numbers will do, the first two.
 
     Attributes:
-        growth_px: Blur diameter, in pixels of its pictures, that a move by one unit adds to something in focus;
-            positive if larger positions focus nearer, negative if they focus farther. Where growth changes
-            along the way, that at position 0.
+        growth_px: Blur diameter, in pixels of its pictures, that a move by one unit adds to something in
+            focus; positive if larger positions focus nearer, negative if they focus farther. Where growth
+            changes along the way, that at position 0.
         unit: What its positions are counted in: "dioptres", "um", or any name.
         travel: Its far end and its near end in that unit; None if not known.
         sharp_px: Sigma of the blur in focus, in pixels of its pictures.
-        bend: Growth at a position x is growth_px / (1 - bend x): of a thin lens in dioptres, its focal length in
-            metres; 0 where it is the same everywhere.
+        bend: Growth at a position x is growth_px / (1 - bend x): of a thin lens in dioptres, its focal length
+            in metres; 0 where it is the same everywhere.
         name: What to call the camera.
         coarser: How many times smaller than is good for sharpness its pictures are shown, 1 or more: so many
             times farther a look reaches, and so many times less exact it is.
@@ -85,7 +85,7 @@ class FocusSteps:
             far, near = self.travel
             if not (math.isfinite(far) and math.isfinite(near) and (near - far) * self.growth_px > 0):
                 raise InputError(
-                    f"the far end of the travel, {far:g}, lies farther than the near end, {near:g}: growth_px is "
+                    f"the travel leads from its far end, {far:g}, to its near end, {near:g}: growth_px is "
                     f"positive if larger positions focus nearer, and negative if they focus farther, "
                     f"not {self.growth_px:g}"
                 )
@@ -135,7 +135,7 @@ class FocusSteps:
         unknown = sorted(set(table) - ENTRIES)
         if unknown:
             raise InputError(
-                f"beside growth_px there may be {', '.join(sorted(ENTRIES - {'growth_px'}))}, not {unknown[0]!r}"
+                f"beside growth_px there are {', '.join(sorted(ENTRIES - {'growth_px'}))}, not {unknown[0]!r}"
             )
         if not isinstance(table.get("unit"), str):
             raise InputError('say what its positions are counted in: unit = "um", "counts", or any name')
@@ -156,8 +156,8 @@ class FocusSteps:
     def scale(self) -> float:
         """How many times as large as they are its pictures are shown to a network, 1 or less.
 
-        What the lens blurs in focus, without the pixels, is then as wide as on the phone: a network that knows
-        sharp pictures would take a soft one for one out of focus. Pictures are never enlarged.
+        What the lens blurs in focus, without the pixels, is then as wide as on the phone: a network that
+        knows sharp pictures would take a soft one for one out of focus. Pictures are never enlarged.
         """
         lens, known = (math.sqrt(one**2 - PIXEL_PX**2) for one in (self.sharp_px, SHARP_PX))
         return (known / lens if lens > SOFT * known else 1.0) / self.coarser
@@ -205,6 +205,10 @@ class FocusSteps:
                 f"{self.unit}, not to {at:g}"
             )
         return float(at)
+
+    def shrunk(self, shape: tuple[int, int]) -> tuple[int, int]:
+        """Returns the rows and columns that a network is shown of so many."""
+        return int(shape[0] * self.scale + 1e-9), int(shape[1] * self.scale + 1e-9)
 
     def shrink(self, pictures: Pictures) -> Pictures:
         """Returns pictures as a network is shown them; a pixel is the mean of what it covers."""
@@ -313,7 +317,8 @@ class StepWindow:
         far, near = self.steps.ends
         if not math.isfinite(near - far):
             raise InputError(
-                f"a prior is about the whole travel, whose ends {self.steps.name} does not tell: give far and near"
+                f"a prior is about the whole travel, whose ends {self.steps.name} does not tell: give it far "
+                "and near"
             )
         weights = prior.weights(len(prior.table) or WINDOW)
         places = np.arange(self.reach.start, self.reach.stop) + self.origin

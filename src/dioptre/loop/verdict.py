@@ -97,8 +97,8 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.AMBIGUOUS: "the focus may be on either side of the look: another look at a candidate tells",
     Reason.BEYOND_FAR: "the subject is farther than the lens can focus, or than these looks can tell",
     Reason.BEYOND_NEAR: "the subject is nearer than the lens can focus, or than these looks can tell",
-    Reason.ASSUMED_CAMERA: "nobody said whose pictures these are: taken for those of the published data's phone "
-    "at its own positions (give a camera, or the positions)",
+    Reason.ASSUMED_CAMERA: "nobody said whose pictures these are, so they are taken for the published data's "
+    "phone's: give a camera, or the positions",
 }
 
 
