@@ -6,7 +6,7 @@
 
 Each make sweeps 48 steps (dioptre.loop.steps) around the middle of its travel, with slices of its own: the
 phone's 49, and others 1.5, 0.8 and 1.2 steps apart. Subjects lie anywhere on the sweep. The lens goes where
-it is told: its strays would be the larger part of a whole stack's error. Devices are drawn alike for all makes:
+it is told: its strays would be the larger part of a whole stack's error. Devices are drawn alike for all:
 pupils, shading, and growth of blur that differs from the model's by up to 15 per cent and between the sides.
 
 An error is |answer - truth| in steps of the make, the answer read in dioptres. "told" is the phone whose

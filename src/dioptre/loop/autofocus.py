@@ -64,29 +64,39 @@ class Autofocus:
         regions = to_rois(roi, camera.shape)
         if len(regions) > 1:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")
-        if self.optics is not None:
-            return self._run_in_steps(to_steps(self.optics), regions[0])
-        method = self._method(camera.shape if regions[0] is None else (regions[0].h, regions[0].w))
-        looks = self.looks if method.leads_itself else method.looks
-        policy = policy_of(method, looks, self.sure)
-        frames: list[Frame] = []  # what was seen, for the verdict
-        where = place_of(regions[0], camera.shape, camera.where)
-        see = see_camera(camera, lambda frame: cut(frame, regions[0]), where, frames)
-        trail = search(np.array([self._start()]), see, askers_of(method, looks, self.prior), policy)
-        result = _result(method, camera, trail, frames, regions[0])
+        if self.optics is None:
+            result = self._search(regions[0])
+        else:
+            result = self._search_in_steps(to_steps(self.optics), regions[0])
         if result.state is State.FOCUSED:
             camera.capture(result.index)
         return result
 
-    def _run_in_steps(self, steps: FocusSteps, roi: Roi | None) -> FocusResult:
-        """Returns the same for a camera that the networks do not know, window after window of steps."""
-        own, at, visited, looks = own_positions(self.camera, steps, self.positions), self._start(), set(), []
+    def _search(self, roi: Roi | None) -> FocusResult:
+        """Returns what a search finds."""
+        camera = self.camera
+        method = self._method(camera.shape if roi is None else (roi.h, roi.w))
+        looks = self.looks if method.leads_itself else method.looks
+        policy = policy_of(method, looks, self.sure)
+        frames: list[Frame] = []  # what was seen, for the verdict
+        where = place_of(roi, camera.shape, camera.where)
+        see = see_camera(camera, lambda frame: cut(frame, roi), where, frames)
+        trail = search(np.array([self._start()]), see, askers_of(method, looks, self.prior), policy)
+        return _result(method, camera, trail, frames, roi)
+
+    def _search_in_steps(self, steps: FocusSteps, roi: Roi | None) -> FocusResult:
+        """Returns what a search through a camera that the networks do not know finds, window after window."""
+        own, at = own_positions(self.camera, steps, self.positions), self._start()
+        if not self.prior.is_even:
+            raise InputError("a search by steps knows no prior: leave out prior, or optics")
+        visited: set[int] = set()
+        looks: list[float] = []
         while at not in visited:
             visited.add(at)
             stepped = SteppedCamera(self.camera, StepWindow.around(steps, own[[at]]), own, roi)
             start = round(float(stepped.window.position_to_index(own[at])))
             inner = replace(self, camera=stepped, optics=None, positions=None, start=start)
-            result = by_slice(inner.run(), steps, own)
+            result = by_slice(inner._search(None), steps, own)
             looks += stepped.looks
             if not OUT_OF_REACH & set(result.reasons):
                 break

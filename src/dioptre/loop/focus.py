@@ -314,7 +314,7 @@ def _own_positions(
         told = [(camera.grid.dioptres, "dioptres")]
     if len(told) != 1 or told[0][1] != steps.unit:
         raise InputError(
-            f"say once where the slices were taken, in the unit of {steps.name}: positions=[...] in {steps.unit}"
+            f"say once where the slices were taken, as {steps.name} counts: positions=[...] in {steps.unit}"
         )
     own = np.array([steps.check(one) for one in told[0][0]])
     if len(own) != n:
