@@ -27,7 +27,7 @@ def test_the_microscope_is_one() -> None:
     middle = 1 / 0.045
     assert focus_to_magnification(MICROSCOPE, middle) - 1 == pytest.approx(4.0)
     assert MICROSCOPE.aperture_mm / 2 * middle * 1e-3 == pytest.approx(0.1)
-    airy_um = 0.44 * 0.55 / (2 * 0.1) * 4 * 5 / 4  # of a thin lens: v over f is 5, not 4
+    airy_um = 0.44 * 0.55 / (2 * 0.1) * 4
     assert blur_in_focus(MICROSCOPE) == pytest.approx(
         np.hypot(airy_um / 6.5, np.hypot(0.4, 12**-0.5)), rel=1e-2
     )

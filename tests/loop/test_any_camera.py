@@ -263,7 +263,7 @@ def test_positions_that_do_not_fit_are_refused(arguments: dict, sentence: str) -
 
 def test_a_measure_answers_in_the_camera_s_unit_too() -> None:
     rng = np.random.default_rng(0)
-    stack = np.stack([rng.random((32, 32)) * height for height in (0.2, 0.3, 0.9, 0.3, 0.2)])
+    stack = np.stack([0.5 + height * (rng.random((64, 64)) - 0.5) for height in (0.1, 0.2, 0.8, 0.2, 0.1)])
     found = focus.focus(stack, camera=STAGE, positions=[300.0, 290.0, 280.0, 270.0, 260.0])
     assert found.lens_position == pytest.approx(280.0, abs=3)
     assert (found.index, found.unit) == (2, "counts")

@@ -67,7 +67,7 @@ def ask_looks(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positi
     while asker.sees(steps, region) and steps.coarser <= COARSEST:
         window = StepWindow.around(steps, positions)
         if window.covers(positions):
-            indices = np.rint(window.position_to_index(positions)).astype(np.int64)[None]
+            indices = np.rint(np.asarray(window.position_to_index(positions))).astype(np.int64)[None]
             result = replace(
                 asker.ask(steps.shrink(region), indices, window), looks=tuple(positions.tolist())
             )

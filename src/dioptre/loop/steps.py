@@ -25,6 +25,7 @@ from dioptre.errors import FileError, InputError
 from dioptre.optics import (
     PIXEL_PX,
     CameraModel,
+    Counts,
     FocusGrid,
     Reals,
     blur_in_focus,
@@ -125,7 +126,7 @@ class FocusSteps:
         try:
             if "growth_px" not in table:
                 sharp_px = _number(table, "sharp_px")
-                return cls.of_camera(CameraModel.from_toml(path), sharp_px)
+                return cls.of_camera(CameraModel.from_toml(Path(path)), sharp_px)
             return cls._from_table(table)
         except InputError as error:
             raise FileError(f"{path} does not describe a camera: {error}") from None
@@ -210,7 +211,7 @@ class FocusSteps:
         """Returns the rows and columns that a network is shown of so many."""
         return int(shape[0] * self.scale + 1e-9), int(shape[1] * self.scale + 1e-9)
 
-    def shrink(self, pictures: Pictures) -> Pictures:
+    def shrink(self, pictures: Pictures) -> Float32[np.ndarray, "slice view r c"]:
         """Returns pictures as a network is shown them; a pixel is the mean of what it covers."""
         if self.scale == 1.0:
             return pictures
@@ -279,16 +280,16 @@ class StepWindow:
 
     def covers(self, positions: Float[np.ndarray, " look"]) -> bool:
         """Returns whether all looks lie in the window."""
-        index = self.position_to_index(positions)
+        index = np.asarray(self.position_to_index(positions))
         return bool((index > -0.5).all() and (index < WINDOW - 0.5).all())
 
-    def position_to_index(self, position: Reals) -> Float[np.ndarray, "..."]:
+    def position_to_index(self, position: Reals) -> Reals:
         """Returns where in the window a position in own units is, between indices."""
-        return np.asarray(self.steps.position_to_step(position)) - self.origin
+        return self.steps.position_to_step(position) - self.origin
 
-    def index_to_position(self, index: Reals) -> Float[np.ndarray, "..."]:
+    def index_to_position(self, index: Reals | Counts) -> Reals:
         """Returns the position in own units at an index of the window, or between two."""
-        return np.asarray(self.steps.step_to_position(np.asarray(index) + self.origin))
+        return self.steps.step_to_position(index + self.origin)
 
     @property
     def reach(self) -> slice:
@@ -331,7 +332,7 @@ class StepWindow:
             "unit": self.steps.unit,
             "lens_position": lens_position,
             "lens_error": None if expected_error is None else expected_error * length,
-            "positions": self.index_to_position(np.arange(self.reach.start, self.reach.stop)),
+            "positions": np.asarray(self.index_to_position(np.arange(self.reach.start, self.reach.stop))),
         }
 
     @property
