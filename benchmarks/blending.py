@@ -2,9 +2,9 @@
 
     python -m benchmarks.blending                 12 patches of each make
 
-The simulated sweeps of `benchmarks.makes` whose slices are 1.5 and 0.8 steps apart, laid on a window of 49 steps
-either way. `dioptre-any-*` is shown those steps that have a slice within half of one, or all of them, blended;
-`l2a-stack-*`, which wants all, the nearest slice everywhere, or blends. MAE in steps.
+The simulated sweeps of `benchmarks.makes` whose slices are 1.5 and 0.8 steps apart, laid on a window of 49
+steps either way. `dioptre-any-*` is shown those steps that have a slice within half of one, or all of them,
+blended; `l2a-stack-*`, which wants all, the nearest slice everywhere, or blends. MAE in steps.
 """
 
 import argparse

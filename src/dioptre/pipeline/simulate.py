@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, UInt16
 
+from dioptre.cameras.makes import find_camera
 from dioptre.dataset.pictures import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import MissingExtraError
@@ -56,16 +57,12 @@ def simulate(
     """
     simulation.check()
     _prior(simulation.prior)  # refused before a folder is begun
-    camera = _camera(simulation.camera)
+    camera = find_camera(simulation.camera)
     form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
     photographs = {name: photograph_hash(one) for name, one in _photographs(simulation.textures).items()}
     config = {**asdict(simulation), "camera": _camera_entries(camera), "textures": photographs}
     writer = StoreWriter(out, form, config, simulation.patches, shard_size)
     write_shards(writer, partial(_write_shard, writer, simulation), executor, done)
-
-
-def _camera(name: str) -> CameraModel:
-    return CameraModel.pixel3() if name == "pixel3" else CameraModel.from_toml(name)
 
 
 def _camera_entries(camera: CameraModel) -> dict[str, Any]:
@@ -74,7 +71,7 @@ def _camera_entries(camera: CameraModel) -> dict[str, Any]:
 
 
 def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> int:
-    camera = _camera(simulation.camera)
+    camera = find_camera(simulation.camera)
     patches = [simulate_patch(camera, simulation, index) for index in writer.patches(number)]
     writer.write_shard(number, np.stack([codes for codes, _ in patches]), [row for _, row in patches])
     return len(patches)
