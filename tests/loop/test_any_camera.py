@@ -120,6 +120,23 @@ def test_a_large_region_is_shown_smaller_to_see_farther() -> None:
     assert ask(250.0, 390.0).reasons == (Reason.BEYOND_FAR,)
 
 
+class Torn(Ruler):
+    """Sees that the focus is beyond a window and not on which side; nearer than that, it knows."""
+
+    def logits(self, stack: FocalStack) -> np.ndarray:
+        logits = super().logits(stack)
+        return np.logaddexp(logits, logits[:, ::-1]) if logits.argmax() in (0, WINDOW + 1) else logits
+
+
+def test_a_focus_beyond_either_end_is_sought_in_a_smaller_picture() -> None:
+    frame = look(250.0, 270.0)
+    found = focus_from(frame, 250.0, Torn(), camera=STAGE)
+    assert (found.state, found.lens_position) == (State.FOCUSED, pytest.approx(270.0, abs=0.6))
+    torn = focus_from(frame, 250.0, Torn(), camera=STAGE, roi=(0, 0, 32, 32))
+    assert torn.reasons == (Reason.AMBIGUOUS,)
+    assert {one.index for one in torn.candidates} == {0, WINDOW - 1}
+
+
 def test_the_end_of_the_travel_is_the_last_answer() -> None:
     short = replace(STAGE, travel=(252.0, 248.0))
     found = ask(250.0, 240.0, short)
@@ -287,6 +304,16 @@ def test_a_lens_goes_by_steps_from_window_to_window(subject: float) -> None:
     assert found.lens_position == pytest.approx(subject, abs=0.5)
     assert own[camera.visited[-1]] == pytest.approx(subject, abs=0.5)
     assert found.looks[0] == own[len(own) // 2]
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_lens_goes_a_long_way_by_long_steps_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ruler, "smallest", 8)
+    camera, own = lens(215.0)
+    found = Autofocus(camera, "any", looks=2, optics=STAGE, positions=own.tolist()).run()
+    assert len(found.looks) == 4
+    assert found.looks[2] == pytest.approx(215.0, abs=2)  # where the second search begins
+    assert found.lens_position == pytest.approx(215.0, abs=0.5)
 
 
 def test_a_lens_whose_positions_nobody_knows_is_refused() -> None:

@@ -22,7 +22,7 @@ from dioptre.loop.verdict import Reason, State
 COARSEST: Final = 64.0  # times smaller; nobody has such frames
 APART: Final = 1.0  # steps that a slice may lie from where a network that wants every step is shown it
 OUT_OF_REACH: Final = frozenset({Reason.BEYOND_FAR, Reason.BEYOND_NEAR})
-OUT_OF_SIGHT: Final = OUT_OF_REACH | {Reason.UNSURE}
+MOSTLY: Final = 0.5  # of the probability at or beyond the ends of a window: the focus is not seen in it
 
 Positions = Float[np.ndarray, " look"]
 Indices = Int[np.ndarray, "1 look"]
@@ -71,10 +71,10 @@ def ask_looks(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positi
             result = replace(
                 asker.ask(steps.shrink(region), indices, window), looks=tuple(positions.tolist())
             )
-            reasons = set(result.reasons)
-            if found is None or result.state is State.FOCUSED or OUT_OF_REACH & reasons:
+            if found is None or is_out_of_reach(found) or result.state is State.FOCUSED:
                 found = result
-            if not OUT_OF_SIGHT & reasons or _sees_all(window):
+            seen = not is_out_of_reach(result) and Reason.UNSURE not in result.reasons
+            if seen or _sees_all(window):
                 break
         steps = replace(steps, coarser=2 * steps.coarser)
     if found is None:
@@ -84,6 +84,13 @@ def ask_looks(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positi
             "closer to one another, or a larger region"
         )
     return found
+
+
+def is_out_of_reach(result: FocusResult) -> bool:
+    """Returns whether the focus lies beyond a window, on one side of it or on an unknown one."""
+    ends = (0, len(result.scores) - 1)
+    at_ends = sum(one.probability for one in result.candidates if one.index in ends)
+    return bool(OUT_OF_REACH & set(result.reasons)) or (result.state is State.FAILED and at_ends >= MOSTLY)
 
 
 def _sees_all(window: StepWindow) -> bool:
@@ -131,7 +138,7 @@ def nearest_slices(
 ) -> tuple[Int[np.ndarray, " some"], Int[np.ndarray, " some"]]:
     """Returns which slices are shown at which indices of a window: for each index the nearest, if it is near.
 
-    Slices are never blended: a mean of two defocused pictures is no defocused picture.
+    Slices are not blended: that is more work, and no more exact (`python -m benchmarks.blending`).
 
     Args:
         window: The window.

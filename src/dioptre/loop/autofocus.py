@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float
 
 from dioptre.cameras.base import Camera, Frame, to_index
 from dioptre.errors import InputError, MethodError
@@ -14,13 +15,15 @@ from dioptre.loop.inputs import Ladder, cut, place_of, to_rois
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
 from dioptre.loop.stepped import SteppedCamera, own_positions
-from dioptre.loop.steps import FocusSteps, StepWindow, to_steps
+from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.verdict import Exposure, State, judge_posterior
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
+from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 
 LOOKS: Final = 3
+ZOOM: Final = 8.0  # times as long are the steps of the search before: one is a sixth of a window
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class Autofocus:
         sure: It stops early once so much of the posterior lies within an index of the answer.
         optics: What the camera is, for networks, which know only the phone that they were trained on: a
             CameraModel, FocusSteps (dioptre.loop.steps), or a camera file. The search then goes by steps,
-            each at the nearest position of the camera's ladder, and on from the end of a window of steps.
+            each at the nearest position of the camera's ladder, on from the end of a window of steps; on a
+            long way first by long steps, with frames shown smaller, as many looks each time.
         positions: Where the positions of that ladder are, in the unit of `optics`; its dioptres by default.
     """
 
@@ -89,6 +93,29 @@ class Autofocus:
         own, at = own_positions(self.camera, steps, self.positions), self._start()
         if not self.prior.is_even:
             raise InputError("a search by steps knows no prior: leave out prior, or optics")
+        looks: tuple[int | float, ...] = ()
+        for coarser in self._levels(steps, own, roi):
+            result = self._walk(replace(steps, coarser=coarser), own, at, roi)
+            looks += result.looks
+            at = result.index if result.state is State.FOCUSED else at
+        return replace(result, looks=looks, roi=roi)
+
+    def _levels(self, steps: FocusSteps, own: Float[np.ndarray, " n"], roi: Roi | None) -> list[float]:
+        """Returns how many times smaller frames are shown, search after search, to see the whole way."""
+        shape = self.camera.shape if roi is None else (roi.h, roi.w)
+        way, levels = float(np.ptp(np.asarray(steps.position_to_step(own)))), [1.0]
+        while (
+            way > WINDOW * levels[0]
+            and self._refusal(
+                FocusGrid.unknown(WINDOW), replace(steps, coarser=ZOOM * levels[0]).shrunk(shape)
+            )
+            is None
+        ):
+            levels.insert(0, ZOOM * levels[0])
+        return levels
+
+    def _walk(self, steps: FocusSteps, own: Float[np.ndarray, " n"], at: int, roi: Roi | None) -> FocusResult:
+        """Returns what a search finds that goes on from the end of a window of steps to the next."""
         visited: set[int] = set()
         looks: list[float] = []
         while at not in visited:
@@ -101,19 +128,24 @@ class Autofocus:
             if not OUT_OF_REACH & set(result.reasons):
                 break
             at = result.index
-        return replace(result, looks=tuple(looks), roi=roi)
+        return replace(result, looks=tuple(looks))
 
     def _start(self) -> int:
         grid = self.camera.grid
         return len(grid) // 2 if self.start is None else to_index(self.start, grid)
 
     def _method(self, shape: tuple[int, int]) -> Method:
-        default = (ONE_LOOK if self.looks == 1 else SEVERAL_LOOKS)[self.camera.views]
-        method = find_method(default if self.method is None else self.method)
-        refusal = method.build().refusal(self.camera.grid, shape, self.camera.views)
+        method, refusal = self._named(), self._refusal(self.camera.grid, shape)
         if refusal is not None:
             raise MethodError(f"{method.key} {refusal}")
         return method
+
+    def _named(self) -> Method:
+        default = (ONE_LOOK if self.looks == 1 else SEVERAL_LOOKS)[self.camera.views]
+        return find_method(default if self.method is None else self.method)
+
+    def _refusal(self, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
+        return self._named().build().refusal(grid, shape, self.camera.views)
 
 
 def _result(
