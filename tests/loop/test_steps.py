@@ -201,8 +201,9 @@ def test_a_camera_is_a_model_a_make_steps_or_a_file(tmp_path: Path) -> None:
         ),
         ('unit = "um"\ngrowth_px = 1\nsharp_px = 0.1', "a pixel's own width, 0.29, not 0.1"),
         ('unit = "um"\ngrowth_px = 1\nf_number = 2', "not 'f_number'"),
-        ('unit = "um"', "it has the unknown entry 'unit'"),
-        ("sharp_px = true", "sharp_px is a number, not True"),
+        ('unit = "um"', r"neither a thin lens \(focal_length_mm, .* nor growth_px"),
+        ("focal_length_mm = 50", "it lacks 'frame'"),
+        ("focal_length_mm = 50\nsharp_px = true", "sharp_px is a number, not True"),
         ("growth_px = ", "is not a TOML file"),
     ],
 )

@@ -167,10 +167,7 @@ def focus_from(
     at_each = [steps.check(one) if steps else to_index(one, ladder.grid) for _, one in looks]
     pixels = to_pixels(_stacked([one for one, _ in looks]), black, white)
     views = pixels.shape[1]
-    default = (ONE_LOOK if len(looks) == 1 else SEVERAL_LOOKS)[views]
-    row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
-    if row.looks not in (len(looks), ANY):
-        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(len(looks))}")
+    row = _method_of_looks(method, len(looks), views)
     shape = (pixels.shape[2], pixels.shape[3])
     regions = to_rois(roi, shape)
     if len(regions) > 1:
@@ -365,6 +362,15 @@ def _method(method: AnyMethod, problem: Problem, looks: int) -> Method:
         raise MethodError(f"a method is a key, the file of a network or an Autofocuser, not {method!r}")
     name = str(getattr(method, "key", type(method).__name__))
     return Method(name, name, problem, _Given(method), "given", in_paper=False, looks=looks)
+
+
+def _method_of_looks(method: AnyMethod | None, looks: int, views: int) -> Method:
+    """Returns the row of a method for so many looks; by default ours for as many views."""
+    default = (ONE_LOOK if looks == 1 else SEVERAL_LOOKS)[views]
+    row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
+    if row.looks not in (looks, ANY):
+        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(looks)}")
+    return row
 
 
 def _prior(prior: Any) -> DepthPrior:

@@ -124,6 +124,11 @@ class FocusSteps:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise FileError(f"{path} is not a TOML file: {error}") from None
         try:
+            if not {"growth_px", "focal_length_mm"} & set(table):
+                raise InputError(
+                    "it holds neither a thin lens (focal_length_mm, f_number, pixel_pitch_um, frame, [grid]) "
+                    "nor growth_px, the pixels of blur that a move by one unit adds, and unit"
+                )
             if "growth_px" not in table:
                 sharp_px = _number(table, "sharp_px")
                 return cls.of_camera(CameraModel.from_toml(Path(path)), sharp_px)
