@@ -26,6 +26,11 @@ from jaxtyping import Float, Int
 
 from dioptre.errors import FileError, InputError
 
+GREEN_UM = 0.55  # wavelength
+AIRY_SIGMA = 0.44  # of the Gaussian closest to an Airy disc, in wavelengths times the working f-number
+ABERRATION_PX = 0.4  # sigma of what a lens made for its pixels leaves in focus
+PIXEL_PX = 12**-0.5  # sigma of a pixel's own width
+
 Reals = Float[np.ndarray, "..."] | np.floating | float
 Counts = Int[np.ndarray, "..."] | np.integer | int
 
@@ -259,7 +264,7 @@ class CameraModel:
 
     @classmethod
     def _from_table(cls, table: Mapping[str, Any]) -> "CameraModel":
-        unknown = set(table) - set(cls.__dataclass_fields__)
+        unknown = set(table) - set(cls.__dataclass_fields__) - {"sharp_px"}  # which dioptre.loop.steps reads
         if unknown:
             raise InputError(f"it has the unknown entry {sorted(unknown)[0]!r}")
         rest = {key: float(table[key]) for key in ("aperture_factor", "split") if key in table}
@@ -335,6 +340,17 @@ def breathing(camera: CameraModel) -> Float[np.ndarray, " n"]:
 def _blur_gain(camera: CameraModel, focus: Reals) -> Reals:
     """Returns pixels of blur diameter for each dioptre of defocus, L f / (1 - f g) over the pixel pitch."""
     return camera.aperture_mm * camera.focal_length_px * 1e-3 * focus_to_magnification(camera, focus)
+
+
+def blur_in_focus(camera: CameraModel) -> float:
+    """Returns the sigma in pixels of what blurs even in focus: diffraction, aberrations, a pixel's width.
+
+    Diffraction is that in the middle of the ladder, where the cone of light is as narrow as v over the
+    nominal aperture: much narrower than the f-number says where the lens magnifies.
+    """
+    middle = float(np.mean(camera.grid.dioptres[[0, -1]])) if camera.grid.known else 0.0
+    working = camera.f_number * float(focus_to_magnification(camera, middle))
+    return math.hypot(AIRY_SIGMA * GREEN_UM * working / camera.pixel_pitch_um, ABERRATION_PX, PIXEL_PX)
 
 
 def depth_to_blur(camera: CameraModel, focus: Reals, depth: Reals) -> Reals:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dioptre.dataset.pictures import Pictures
     from dioptre.loop.result import FocusResult
+    from dioptre.loop.steps import FocusSteps
 
 Unit = Literal["dioptres", "metres", "um"]
 UNIT_LABELS = {"dioptres": "focus (dioptres)", "metres": "focus distance (m)", "um": "position (µm)"}
@@ -35,7 +36,8 @@ class Focus:
             numeric order of their names, a multi-page TIFF, a .npy or a .npz; with --at also one picture.
         at: Position of the lens, counted from 0 (far), or several, separated by commas: tell from these looks
             where it must go. Of a whole stack, these slices are looked at; otherwise there is a picture for
-            each position, in the same order. The positions are those of the published data set, unless given.
+            each position, in the same order. The positions are those of the published data set, unless given;
+            with --camera they are numbers in its unit, such as 1.25 (dioptres) or 1800 (counts).
         method: How to tell; `dioptre methods` lists all. By default local-norm-dist-sq-4; with one look
             dioptre-single-green, or dioptre-single-dp for two views; with several dioptre-any-green or
             dioptre-any-dp.
@@ -45,10 +47,15 @@ class Focus:
         roi: Look only at this region, in pixels from the top left; may be given several times.
         policy: Which of several regions decides: the most confident, or the nearest to the camera of those in
             focus somewhere (the last slice counts as nearest when the positions are not known).
+        camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
+            camera file (docs/data.md; either a thin lens, whose positions are dioptres, or two numbers,
+            `growth_px` and `unit`), or one of pixel3, dslr-50mm, machine-vision-16mm, microscope-4x. Then
+            --at, --positions and the answer are in its unit. Without it the phone is assumed, and the answer
+            says so (assumed-camera).
         positions: Where each picture was focused: `names` (the number in the file names, as in
             IMG_00.198.jpg), a list 0.2,0.4,0.6, START:STEP, a file with a number a line, or `learnaf` (the 49
             positions of the published data set).
-        unit: What the positions are.
+        unit: What the positions are; with --camera they are in its unit.
         black: Value of black in the files; 0 by default.
         white: Value of white in the files; by default the largest that the files can hold, 1 for floats.
         json: Print the result as JSON.
@@ -57,11 +64,12 @@ class Focus:
     """
 
     stack: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STACK")]
-    at: Annotated[str | None, tyro.conf.arg(metavar="INDEX,...")] = None
+    at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
     policy: Literal["most-confident", "nearest"] = "most-confident"
+    camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
     unit: Unit = "dioptres"
     black: Annotated[float | None, tyro.conf.arg(metavar="VALUE")] = None
@@ -80,13 +88,14 @@ def run_focus(config: Focus) -> int:
         find_method(config.method)  # before reading a large stack in vain
     DepthPrior.parse(config.prior)  # likewise
     regions = [parse_roi(text) for text in config.roi]
-    at = None if config.at is None else parse_at(config.at)
+    steps = None if config.camera is None else _read_camera(config)
+    at = None if config.at is None else (parse_at if steps is None else parse_lens)(config.at)
     with progress("reading pictures", config.json) as moved:
         pictures = (read_pictures if at is None else read_look)(config.stack, moved)
     values = None if config.positions is None else _read_positions(config, pictures)
     if at is None:
-        return _focus_stack(config, pictures, regions, values)
-    return _focus_looks(config, at, pictures, regions, values)
+        return _focus_stack(config, pictures, regions, values, steps)
+    return _focus_looks(config, at, pictures, regions, values, steps)
 
 
 def _focus_stack(
@@ -94,6 +103,7 @@ def _focus_stack(
     pictures: "Pictures",
     regions: list[tuple[int, int, int, int]],
     values: "np.ndarray[Any, Any] | None",
+    steps: "FocusSteps | None",
 ) -> int:
     """Prints which picture of a whole stack is sharp."""
     from dioptre.loop.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
@@ -102,7 +112,7 @@ def _focus_stack(
         result = focus(
             pictures.codes,
             config.method or DEFAULT_METHOD,
-            **_position_arguments(values, config.unit),
+            **_position_arguments(values, config.unit, steps),
             roi=regions or None,
             policy=config.policy,
             black=config.black,
@@ -121,19 +131,24 @@ def _focus_stack(
 
 def _focus_looks(
     config: Focus,
-    at: tuple[int, ...],
+    at: tuple[int | float, ...],
     pictures: "Pictures",
     regions: list[tuple[int, int, int, int]],
     values: "np.ndarray[Any, Any] | None",
+    steps: "FocusSteps | None",
 ) -> int:
     """Prints where the lens must go from one look, or from several."""
     from dioptre.loop.focus import focus_from  # noqa: PLC0415
     from dioptre.optics import FocusGrid  # noqa: PLC0415
 
-    if len(regions) > 1 or config.plot is not None or config.unit == "um":
+    if len(regions) > 1 or config.plot is not None or (config.unit == "um" and steps is None):
         raise InputError("--at takes one --roi, positions in dioptres or metres, and no --plot")
-    grid = FocusGrid.learnaf() if values is None else FocusGrid(values)
-    chosen = _chosen_pictures(config, at, len(pictures.codes), len(grid))
+    grid = None if values is None or steps is not None else FocusGrid(values)
+    if steps is None:
+        positions = len(grid or FocusGrid.learnaf())
+        chosen = _chosen_pictures(config, at, len(pictures.codes), positions)  # type: ignore[arg-type]
+    else:
+        chosen = _pictures_of_camera(config, at, len(pictures.codes), values)
     result = focus_from(
         [(pictures.codes[picture], position) for picture, position in zip(chosen, at, strict=True)],
         method=config.method,
@@ -142,6 +157,7 @@ def _focus_looks(
         black=config.black,
         white=config.white,
         prior=config.prior,
+        camera=steps,
     )
     names = [pictures.names[picture] for picture in chosen]
     if config.json:
@@ -168,15 +184,35 @@ def _chosen_pictures(config: Focus, at: tuple[int, ...], pictures: int, position
     )
 
 
-def _exit_code(result: "FocusResult") -> int:
-    """Returns 0 for focused, or says on stderr why not and returns 1."""
-    from dioptre.loop.verdict import EXPLANATIONS, State  # noqa: PLC0415
+def _pictures_of_camera(
+    config: Focus, at: tuple[int | float, ...], pictures: int, values: "np.ndarray[Any, Any] | None"
+) -> tuple[int, ...]:
+    """Returns which pictures were taken at these positions, in a camera's unit."""
+    if values is None:
+        if pictures != len(at):
+            raise InputError(
+                f"{config.stack} has {pictures} pictures, but --at {len(at)} positions: give a picture for "
+                "each, or the position of every picture (--positions)"
+            )
+        return tuple(range(pictures))
+    known = values.tolist()
+    for position in at:
+        if position not in known:
+            nearest = min(known, key=lambda one: abs(one - position))
+            raise InputError(f"no picture was taken at {position:g}: the nearest is at {nearest:g}")
+    return tuple(known.index(position) for position in at)
 
-    if result.state is State.FOCUSED:
-        return FOCUSED
+
+def _exit_code(result: "FocusResult") -> int:
+    """Returns 0 for focused, or says on stderr why not and returns 1; warnings are said in either case."""
+    from dioptre.loop.verdict import EXPLANATIONS, WARNINGS, Reason, State  # noqa: PLC0415
+
+    focused = result.state is State.FOCUSED
     for reason in result.reasons:
-        sys.stderr.write(f"not focused: {reason.value}: {EXPLANATIONS[reason]}\n")
-    return NOT_FOCUSED
+        if reason is Reason.ASSUMED_CAMERA or not focused:
+            head = "beware" if reason in WARNINGS else "not focused"
+            sys.stderr.write(f"{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
+    return FOCUSED if focused else NOT_FOCUSED
 
 
 def parse_at(text: str) -> tuple[int, ...]:
@@ -189,6 +225,16 @@ def parse_at(text: str) -> tuple[int, ...]:
         ) from None
 
 
+def parse_lens(text: str) -> tuple[float, ...]:
+    """Returns the numbers of `x` or `x,x,...`, positions in a camera's unit."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--at takes a position in the camera's unit, or several such as 1.2,1.35, not {text!r}"
+        ) from None
+
+
 def parse_roi(text: str) -> tuple[int, int, int, int]:
     """Returns the four whole numbers of `x,y,w,h`."""
     try:
@@ -198,6 +244,18 @@ def parse_roi(text: str) -> tuple[int, int, int, int]:
             f"--roi takes x,y,w,h in whole pixels, such as 100,80,128,128, not {text!r}"
         ) from None
     return x, y, w, h
+
+
+def _read_camera(config: Focus) -> "FocusSteps":
+    from dioptre.loop.steps import to_steps  # noqa: PLC0415
+
+    steps = to_steps(config.camera)
+    known = ("dioptres", "metres") if steps.unit == "dioptres" else ("dioptres", steps.unit)
+    if config.unit not in known:
+        raise InputError(
+            f"positions of {steps.name} are in {steps.unit}, not in {config.unit}: leave out --unit"
+        )
+    return steps
 
 
 def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any]":
@@ -213,7 +271,11 @@ def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any
     return metres_to_dioptres(values) if config.unit == "metres" else values  # type: ignore[return-value]
 
 
-def _position_arguments(values: "np.ndarray[Any, Any] | None", unit: Unit) -> dict[str, Any]:
+def _position_arguments(
+    values: "np.ndarray[Any, Any] | None", unit: Unit, steps: "FocusSteps | None"
+) -> dict[str, Any]:
+    if steps is not None:
+        return {"camera": steps, "positions": values}
     if values is None:
         return {}
     return {"positions_um": values} if unit == "um" else {"dioptres": values}

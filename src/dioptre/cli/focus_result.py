@@ -37,42 +37,69 @@ def print_look_result(stack: str, pictures: "Pictures", result: "FocusResult") -
     """Prints where the lens must go from the last of a few looks."""
     _, _, rows, cols = pictures.codes.shape
     console = open_console()
-    seen, at = len(result.looks), " and ".join(str(position) for position in result.looks)
+    seen, at = len(result.looks), " and ".join(f"{position:g}" for position in result.looks)
     what = f"a picture of {cols} x {rows}" if seen == 1 else f"{seen} pictures of {cols} x {rows}"
     console.print(f"{stack}: {what}, the lens at {at}", markup=False, soft_wrap=True)
-    move = result.index - result.looks[-1]
-    towards = "stay" if move == 0 else f"{abs(move)} {'nearer' if move > 0 else 'farther'}"
-    console.print(_result_table(result, ("go to", f"[bold]{result.index}[/] ({towards})")))
+    console.print(_result_table(result, ("go to", _going(result))))
+
+
+def _going(result: "FocusResult") -> str:
+    """Returns where the lens must go, and which way that is from the last look."""
+    if result.lens_position is None or result.positions is None:
+        move, goal, length = result.index - result.looks[-1], str(result.index), ""
+    else:  # positions run from far to near, whether they rise or fall
+        move = result.lens_position - result.looks[-1]
+        goal, length = f"{result.lens_position:.6g} {result.unit}", f"{abs(move):.3g}"
+        move = move if result.positions[-1] > result.positions[0] else -move
+    towards = "nearer" if move > 0 else "farther"
+    way = "stay" if move == 0 else f"{length or f'{abs(move):g}'} {towards}"
+    return f"[bold]{goal}[/] ({way})"
 
 
 def _result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     """Returns a result as a table, its answer in words that suit what was asked."""
     from rich.table import Table  # noqa: PLC0415
 
-    from dioptre.loop.verdict import Reason, State  # noqa: PLC0415
+    from dioptre.loop.verdict import WARNINGS, Reason, State  # noqa: PLC0415
 
     good = result.state is State.FOCUSED
     table = Table(show_header=False)
     table.add_row("state", f"[bold {'green' if good else 'red'}]{result.state.value}")
     table.add_row(*answer)
-    table.add_row("position", f"{result.position:.2f}")
+    if result.lens_position is not None:
+        table.add_row("lens", f"{result.lens_position:.6g} {result.unit}")
+    else:
+        table.add_row("position", f"{result.position:.2f}")
     if result.dioptres is not None:
         table.add_row("focus", f"{result.dioptres:.3f} dioptres, {result.distance_m:.4g} m")
     if result.position_um is not None:
         table.add_row("position", f"{result.position_um:.6g} µm")
     table.add_row("confidence", f"{result.confidence:.2f}")
     if result.expected_error is not None:
-        table.add_row("expected error", f"{result.expected_error:.1f} positions")
+        table.add_row("expected error", _expected_error(result))
     if Reason.AMBIGUOUS in result.reasons:
-        chances = (f"{one.index} (probability {one.probability:.2f})" for one in result.candidates)
+        places = {
+            one: str(one.index) if result.positions is None else f"{result.positions[one.index]:.6g}"
+            for one in result.candidates
+        }
+        chances = (f"{place} (probability {one.probability:.2f})" for one, place in places.items())
         table.add_row("candidates", ", ".join(chances))
-    if result.reasons:
-        table.add_row("beware" if good else "because", ", ".join(reason.value for reason in result.reasons))
+    for name, warnings in (("because", False), ("beware", True)):
+        reasons = [reason.value for reason in result.reasons if (reason in WARNINGS) is warnings]
+        if reasons:
+            table.add_row(name, ", ".join(reasons))
     table.add_row("method", result.method)
     if result.roi is not None:
         table.add_row("region", ",".join(str(v) for v in result.roi))
     table.add_row("curve", sparkline(result.scores))
     return table
+
+
+def _expected_error(result: "FocusResult") -> str:
+    if result.lens_error is None:
+        return f"{result.expected_error:.1f} positions"
+    what = "steps" if result.looks else "positions"
+    return f"{result.expected_error:.1f} {what}, {result.lens_error:.2g} {result.unit}"
 
 
 def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:

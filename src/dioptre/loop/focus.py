@@ -16,6 +16,7 @@ from jaxtyping import Float, Shaped
 
 from dioptre.cameras.base import to_index
 from dioptre.errors import InputError, MethodError
+from dioptre.loop.any_camera import Asker, ask_looks, ask_stack
 from dioptre.loop.inputs import (
     Ladder,
     Pixels,
@@ -29,10 +30,12 @@ from dioptre.loop.inputs import (
     to_where,
 )
 from dioptre.loop.result import FocusResult, Roi
-from dioptre.loop.verdict import Exposure, State, Verdict, judge, judge_posterior, peak_position
+from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
+from dioptre.loop.verdict import Exposure, Reason, State, Verdict, judge, judge_posterior, peak_position
 from dioptre.methods import Method, find_method
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
-from dioptre.optics import FocusGrid, dioptres_to_metres
+from dioptre.methods.learned import Learned
+from dioptre.optics import CameraModel, FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
 from dioptre.problem import Problem
 from dioptre.stack import VIEW_CODES, FocalStack
@@ -42,8 +45,9 @@ ONE_LOOK: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}  # by the 
 SEVERAL_LOOKS: Final = {1: "dioptre-any-green", 2: "dioptre-any-dp"}
 EVEN: Final = DepthPrior.even()
 
-Look = tuple[Shaped[np.ndarray, "..."], int]  # a frame, and where the lens was
+Look = tuple[Shaped[np.ndarray, "..."], int | float]  # a frame, and where the lens was
 AnyMethod = str | os.PathLike[str] | Autofocuser
+AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
 
 
 class Subject(StrEnum):
@@ -65,6 +69,8 @@ def focus(
     black: float | None = None,
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
+    camera: AnyCamera | None = None,
+    positions: Sequence[float] | Float[np.ndarray, " n"] | None = None,
 ) -> FocusResult:
     """Returns the sharpest slice of a stack, how sure that is, and why not when it is not.
 
@@ -83,6 +89,9 @@ def focus(
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior. Only methods that
             know probabilities heed it.
+        camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
+            CameraModel, FocusSteps (dioptre.loop.steps), or a camera file.
+        positions: Where its slices were taken, rising or falling, in the unit of that camera.
 
     Raises:
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
@@ -94,12 +103,17 @@ def focus(
         )
     slices = to_slices(stack, black, white)
     pixels, shape = slices.pixels(), slices.shape
-    if grid is None and dioptres is None and positions_um is None:
-        grid = slices.grid
+    if grid is None and dioptres is None and positions_um is None and positions is None:
+        grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None
+    steps, own = _own_positions(len(pixels), camera, positions, grid, dioptres, positions_um)
     ladder = to_ladder(len(pixels), grid, dioptres, positions_um)
     asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes)
     rois = to_rois(roi, shape)
-    regions = [asked.whole_stack(pixels, one, place_of(one, shape, slices.where)) for one in rois]
+    if steps is not None and isinstance(asked.focuser, Learned):
+        regions = [asked.stack_of(steps, pixels, own, one) for one in rois]
+    else:
+        regions = [asked.whole_stack(pixels, one, place_of(one, shape, slices.where)) for one in rois]
+        regions = [one if steps is None else _with_own(one, steps, own) for one in regions]
     if len(regions) == 1:
         return regions[0]
     return replace(_deciding(regions, chosen, ladder), regions=tuple(regions))
@@ -107,7 +121,7 @@ def focus(
 
 def focus_from(
     frame: Shaped[np.ndarray, "..."] | Sequence[Look],
-    at: int | None = None,
+    at: int | float | None = None,
     method: AnyMethod | None = None,
     *,
     grid: FocusGrid | None = None,
@@ -116,45 +130,53 @@ def focus_from(
     black: float | None = None,
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
+    camera: AnyCamera | None = None,
 ) -> FocusResult:
     """Returns where the lens must go from one look, or from several.
 
         dioptre.focus_from(frame, at=20)
         dioptre.focus_from([(frame, 20), (another, 31)])
+        dioptre.focus_from(frame, at=1.25, camera="my.toml").lens_position
 
     Args:
         frame: (row, col), or (2, row, col) for the left and the right view, of any real dtype. Or a list of
             looks, each a frame and the position that it was taken at.
-        at: The position of the ladder that a single look was taken at.
+        at: The position of the ladder that a single look was taken at; of a camera, in its own unit.
         method: Key of a method for so many looks, the file of a network, or an Autofocuser; by default ours
             for as many views as there are.
-        grid: The ladder; that of the published data set by default.
+        grid: The ladder; that of the published data set by default, and the result says so (assumed-camera).
         where: The region's centre in the camera's frame as (x, y), each in [-1, 1]; if the frame is the whole
             of it, its region tells.
         roi: A region (x, y, w, h) in pixels; the whole picture by default.
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior.
+        camera: Whose pictures these are: a CameraModel (positions are dioptres), FocusSteps
+            (dioptre.loop.steps), or a camera file. The answer is in its unit, the network is told neither
+            position nor place, and what lies more than 24 steps away is beyond an end, unless the region is
+            large enough to be shown smaller.
 
     Raises:
         DioptreError: A look, a position or the method cannot be used; the message says why.
     """
     looks = _looks(frame, at)
-    ladder = Ladder(FocusGrid.learnaf() if grid is None else grid)
-    indices = np.array([[to_index(position, ladder.grid) for _, position in looks]])
+    steps = None if camera is None else to_steps(camera)
+    if steps is not None and grid is not None:
+        raise InputError("give a camera or a grid, not both: a camera knows its own positions")
+    ladder = Ladder(FocusGrid.learnaf() if grid is None else grid, assumed=grid is None)
+    at_each = [steps.check(one) if steps else to_index(one, ladder.grid) for _, one in looks]
     pixels = to_pixels(_stacked([one for one, _ in looks]), black, white)
     views = pixels.shape[1]
-    default = (ONE_LOOK if len(looks) == 1 else SEVERAL_LOOKS)[views]
-    row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
-    if row.looks not in (len(looks), ANY):
-        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(len(looks))}")
+    row = _method_of_looks(method, len(looks), views)
     shape = (pixels.shape[2], pixels.shape[3])
     regions = to_rois(roi, shape)
     if len(regions) > 1:
         raise InputError(f"a look has one region, not {len(regions)}")
     place = place_of(regions[0], shape, to_where(where))
     asked = _Question(row, row.build(), ladder, _prior(prior), VIEW_CODES)
-    return asked.looks(cut(pixels, regions[0]), indices, regions[0], place)
+    if steps is not None:
+        return ask_looks(asked.asker(views, regions[0]), steps, cut(pixels, regions[0]), np.array(at_each))
+    return asked.looks(cut(pixels, regions[0]), np.array([at_each]), regions[0], place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +203,22 @@ class _Question:
         stack = self._stack(np.ascontiguousarray(region[None]), indices, where)
         return self._answer(stack, Exposure.of(region), roi, None, tuple(indices[0].tolist()))
 
+    def stack_of(self, steps: FocusSteps, pixels: Pixels, positions: Any, roi: Roi | None) -> FocusResult:
+        """Returns what a region of all slices says to a network that does not know their camera."""
+        return ask_stack(self.asker(pixels.shape[1], roi), steps, cut(pixels, roi), positions)
+
+    def asker(self, views: int, roi: Roi | None) -> Asker:
+        """Returns the same question about windows of steps."""
+
+        def ask(region: Pixels, indices: Any, window: StepWindow) -> FocusResult:
+            asked = replace(self, ladder=Ladder(window.grid, window=window), prior=window.prior(self.prior))
+            return asked.looks(region, indices, roi, None)
+
+        def refusal(shape: tuple[int, int]) -> str | None:
+            return self.focuser.refusal(FocusGrid.unknown(WINDOW), shape, views)
+
+        return Asker(ask, refusal, self.method.looks == WHOLE, self.method.key)
+
     def _stack(self, pixels: Any, indices: Any, where: tuple[float, float] | None) -> FocalStack:
         grid, place = self.ladder.grid, None if where is None else np.array([where])
         refusal = self.focuser.refusal(grid, pixels.shape[3:], pixels.shape[2])
@@ -195,10 +233,12 @@ class _Question:
     ) -> FocusResult:
         posterior = self.focuser.posterior(stack)
         if posterior is not None:
+            if self.ladder.window is not None:
+                posterior = self.ladder.window.held(posterior)
             posterior = posterior.weigh(self.prior)
             return to_result(
                 posterior.scores()[0],
-                judge_posterior(posterior, exposure),
+                beware(judge_posterior(posterior, exposure), self.focuser, self.ladder),
                 self.method,
                 self.ladder,
                 roi,
@@ -207,6 +247,14 @@ class _Question:
         curve = self.focuser.scores(stack)[0]
         parts = None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
         return to_result(curve, judge(curve, parts, exposure), self.method, self.ladder, roi, looks)
+
+
+def beware(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
+    """Returns the verdict on what a network said, which may have had to assume whose pictures it saw."""
+    known = ladder.window is not None or (ladder.grid.known and not ladder.assumed)
+    if known or not isinstance(focuser, Learned):
+        return verdict
+    return replace(verdict, reasons=(*verdict.reasons, Reason.ASSUMED_CAMERA))
 
 
 def to_result(
@@ -219,8 +267,7 @@ def to_result(
 ) -> FocusResult:
     """Returns the result of a scene's scores and what they are worth, in the order of the user's stack."""
     position = peak_position(curve)
-    known = ladder.grid.known
-    dioptres = float(ladder.grid.index_to_dioptres(position)) if known else None
+    dioptres, lens = ladder.dioptres_at(position), ladder.own_at(position)
     index, last = int(np.argmax(curve)), len(curve) - 1
     candidates = verdict.candidates
     if ladder.falling:
@@ -230,7 +277,7 @@ def to_result(
         position=last - position if ladder.falling else position,
         dioptres=dioptres,
         distance_m=float(dioptres_to_metres(dioptres)) if dioptres is not None else None,
-        position_um=None if ladder.um is None else float(np.interp(position, np.arange(last + 1), ladder.um)),
+        position_um=ladder.um_at(position),
         state=verdict.state,
         confidence=verdict.confidence,
         scores=curve[::-1] if ladder.falling else curve,
@@ -240,6 +287,53 @@ def to_result(
         candidates=candidates,
         looks=looks,
         roi=roi,
+        **({} if lens is None or ladder.window is None else ladder.window.own(lens, verdict.expected_error)),
+    )
+
+
+def _own_positions(
+    n: int, camera: AnyCamera | None, positions: Any, grid: FocusGrid | None, dioptres: Any, positions_um: Any
+) -> tuple[FocusSteps | None, Any]:
+    """Returns the steps of a camera, if there is one, and where n slices were taken, in its unit."""
+    if camera is None:
+        if positions is not None:
+            raise InputError("positions= is for a camera, and none is given: dioptres= or positions_um=")
+        return None, None
+    steps = to_steps(camera)
+    given = [
+        (positions, steps.unit),
+        (None if grid is None else grid.dioptres, "dioptres"),
+        (dioptres, "dioptres"),
+        (positions_um, "um"),
+    ]
+    told = [(values, unit) for values, unit in given if values is not None]
+    if not told and isinstance(camera, CameraModel) and len(camera.grid) == n:
+        told = [(camera.grid.dioptres, "dioptres")]
+    if len(told) != 1 or told[0][1] != steps.unit:
+        raise InputError(
+            f"say once where the slices were taken, as {steps.name} counts: positions=[...] in {steps.unit}"
+        )
+    own = np.array([steps.check(one) for one in told[0][0]])
+    if len(own) != n:
+        raise InputError(f"the stack has {n} slices, but {len(own)} positions are given")
+    moves = np.diff(own)
+    if not ((moves > 0).all() or (moves < 0).all()):
+        raise InputError("positions must rise or fall from slice to slice; sort the slices by position")
+    return steps, own
+
+
+def _with_own(result: FocusResult, steps: FocusSteps, positions: Any) -> FocusResult:
+    """Returns the result of a method that needs no camera, with its answer in the camera's unit."""
+    place = float(np.interp(result.position, np.arange(len(positions)), positions))
+    dioptres = place if steps.unit == "dioptres" else result.dioptres
+    return replace(
+        result,
+        unit=steps.unit,
+        lens_position=place,
+        positions=positions,
+        dioptres=dioptres,
+        distance_m=None if dioptres is None else float(dioptres_to_metres(dioptres)),
+        position_um=place if steps.unit == "um" else result.position_um,
     )
 
 
@@ -270,6 +364,15 @@ def _method(method: AnyMethod, problem: Problem, looks: int) -> Method:
     return Method(name, name, problem, _Given(method), "given", in_paper=False, looks=looks)
 
 
+def _method_of_looks(method: AnyMethod | None, looks: int, views: int) -> Method:
+    """Returns the row of a method for so many looks; by default ours for as many views."""
+    default = (ONE_LOOK if looks == 1 else SEVERAL_LOOKS)[views]
+    row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
+    if row.looks not in (looks, ANY):
+        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(looks)}")
+    return row
+
+
 def _prior(prior: Any) -> DepthPrior:
     if isinstance(prior, DepthPrior):
         return prior
@@ -285,7 +388,7 @@ def _subject(name: str) -> Subject:
         raise InputError(f"a policy is {' or '.join(Subject)}, not {name!r}") from None
 
 
-def _looks(frame: Any, at: int | None) -> list[Look]:
+def _looks(frame: Any, at: int | float | None) -> list[Look]:
     """Returns a list of looks, from one or from several."""
     several = isinstance(frame, (list, tuple)) and len(frame) > 0 and isinstance(frame[0], (list, tuple))
     if several and at is not None:

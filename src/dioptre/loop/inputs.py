@@ -16,6 +16,7 @@ from jaxtyping import Float, Float32, Shaped
 from dioptre.dataset.pictures import read_pictures
 from dioptre.errors import InputError
 from dioptre.loop.result import Roi
+from dioptre.loop.steps import StepWindow
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels
@@ -146,11 +147,35 @@ class Ladder:
         grid: A ladder that rises.
         falling: Whether the stack runs against it.
         um: Or the micrometres of each slice.
+        window: Or, of a camera that the methods do not know, the steps that they are asked about.
+        assumed: Whether nobody has said so, and it is taken for the phone's of the published data.
     """
 
     grid: FocusGrid
     falling: bool = False
     um: Float[np.ndarray, " n"] | None = None
+    window: StepWindow | None = None
+    assumed: bool = False
+
+    def dioptres_at(self, position: float) -> float | None:
+        """Returns the focus at a position, whole or fractional; None if it is not known in dioptres."""
+        if self.window is not None:
+            return self.own_at(position) if self.window.steps.unit == "dioptres" else None
+        return float(self.grid.index_to_dioptres(position)) if self.grid.known else None
+
+    def um_at(self, position: float) -> float | None:
+        """Returns the same in micrometres; None if it is not known."""
+        if self.window is not None:
+            return self.own_at(position) if self.window.steps.unit == "um" else None
+        return None if self.um is None else float(np.interp(position, np.arange(len(self.um)), self.um))
+
+    def own_at(self, position: float) -> float | None:
+        """Returns the same in the unit of a camera, not beyond its travel; None if none was given."""
+        if self.window is None:
+            return None
+        far, near = self.window.steps.ends
+        step = np.clip(position + self.window.reach.start + self.window.origin, far, near)
+        return float(self.window.steps.step_to_position(float(step)))
 
 
 def to_ladder(

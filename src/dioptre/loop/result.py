@@ -37,9 +37,15 @@ class FocusResult:
         expected_error: How many indices off the answer is to be expected; None if the method does not tell.
         candidates: The places where the focus may be, the likeliest first, with the probability of each
             side of focus; empty if the method does not tell.
-        looks: The positions that were looked at, in order; empty if it was the whole stack.
+        looks: The positions that were looked at, in order, in the camera's unit if one was given; empty if it
+            was the whole stack.
         roi: The region that decided; None for the whole picture.
         regions: The results of all regions, if there were several.
+        unit: What the camera that was given counts its lens positions in; None if none was. Of looks through
+            such a camera, `index`, `position` and `expected_error` are in steps (dioptre.loop.steps).
+        lens_position: Where the lens must go, in that unit; when focusing failed, as the best guess.
+        lens_error: `expected_error` in that unit.
+        positions: The position of each score, in that unit; None if no camera was given.
     """
 
     index: int
@@ -54,9 +60,13 @@ class FocusResult:
     method: str
     expected_error: float | None = None
     candidates: tuple[Candidate, ...] = ()
-    looks: tuple[int, ...] = ()
+    looks: tuple[int | float, ...] = ()
     roi: Roi | None = None
     regions: tuple["FocusResult", ...] = field(default=(), repr=False)
+    unit: str | None = None
+    lens_position: float | None = None
+    lens_error: float | None = None
+    positions: Float[np.ndarray, " n"] | None = field(default=None, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the result as plain numbers, strings and lists; scores that do not exist are None."""
@@ -75,6 +85,10 @@ class FocusResult:
             "looks": list(self.looks),
             "roi": None if self.roi is None else list(self.roi),
             "scores": [_finite(float(score)) for score in self.scores],
+            "unit": self.unit,
+            "lens_position": self.lens_position,
+            "lens_error": self.lens_error,
+            "positions": None if self.positions is None else self.positions.tolist(),
             "regions": [region.to_json() for region in self.regions],
         }
 

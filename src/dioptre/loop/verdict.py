@@ -78,9 +78,10 @@ class Reason(StrEnum):
     AMBIGUOUS = "ambiguous"
     BEYOND_FAR = "beyond-the-far-end"
     BEYOND_NEAR = "beyond-the-near-end"
+    ASSUMED_CAMERA = "assumed-camera"
 
 
-WARNINGS: Final = frozenset({Reason.TWO_PEAKS})
+WARNINGS: Final = frozenset({Reason.TWO_PEAKS, Reason.ASSUMED_CAMERA})
 
 EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.FLAT_CURVE: "no slice stands out of the noise: nothing to focus on here, or no slice near focus",
@@ -94,8 +95,10 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
     Reason.UNSURE: "many positions are as likely: nothing to focus on, or a look too few",
     Reason.AMBIGUOUS: "the focus may be on either side of the look: another look at a candidate tells",
-    Reason.BEYOND_FAR: "the subject is farther than the lens can focus",
-    Reason.BEYOND_NEAR: "the subject is nearer than the lens can focus",
+    Reason.BEYOND_FAR: "the subject is farther than the lens can focus, or than these looks can tell",
+    Reason.BEYOND_NEAR: "the subject is nearer than the lens can focus, or than these looks can tell",
+    Reason.ASSUMED_CAMERA: "nobody said whose pictures these are, so they are taken for the published data's "
+    "phone's: give a camera, or the positions",
 }
 
 

@@ -18,7 +18,8 @@ class Simulation:
     Attributes:
         patches: How many.
         seed: Seed of everything.
-        camera: pixel3, or a TOML file that describes a camera (docs/data.md).
+        camera: A make (pixel3, dslr-50mm, machine-vision-16mm, microscope-4x), or a TOML file that describes
+            a thin lens (docs/data.md).
         device: Which phone of the rig, or another one in every scene.
         light: Normal or low light, mixed as drawn, or both for every scene in both, one after the other.
         split: The split that all scenes belong to, or mixed; no texture is in two splits.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, UInt16
 
+from dioptre.cameras.makes import find_camera
 from dioptre.dataset.lock import locked
 from dioptre.dataset.pictures import read_photographs
 from dioptre.dataset.store import StoreFormat, StoreWriter
@@ -57,7 +58,7 @@ def simulate(
     """
     simulation.check()
     _prior(simulation.prior)  # refused before a folder is begun
-    camera = _camera(simulation.camera)
+    camera = find_camera(simulation.camera)
     form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
     photographs = {name: photograph_hash(one) for name, one in _photographs(simulation.textures).items()}
     config = {**asdict(simulation), "camera": _camera_entries(camera), "textures": photographs}
@@ -66,17 +67,13 @@ def simulate(
         write_shards(writer, partial(_write_shard, writer, simulation), executor, done)
 
 
-def _camera(name: str) -> CameraModel:
-    return CameraModel.pixel3() if name == "pixel3" else CameraModel.from_toml(name)
-
-
 def _camera_entries(camera: CameraModel) -> dict[str, Any]:
     """Returns a camera as plain JSON, so that a store knows it whatever becomes of its file."""
     return {**asdict(replace(camera, grid=FocusGrid.learnaf())), "grid": camera.grid.to_json()}
 
 
 def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> int:
-    camera = _camera(simulation.camera)
+    camera = find_camera(simulation.camera)
     patches = [simulate_patch(camera, simulation, index) for index in writer.patches(number)]
     writer.write_shard(number, np.stack([codes for codes, _ in patches]), [row for _, row in patches])
     return len(patches)

@@ -20,7 +20,7 @@ from dioptre.simulate.lens import Actuator, index_errors, sweep
 from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw_slope, draw_steps
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render_stack
-from dioptre.simulate.scene import Scene, fine_size, soften
+from dioptre.simulate.scene import Scene, diffract, fine_size, soften
 from dioptre.simulate.sensor import process, read_native
 from dioptre.simulate.texture import (
     crumpled,
@@ -183,6 +183,7 @@ def draw_patch(
     still = replace(view, breathing=0.0)
     for _ in range(TRIES):
         kind, scene = _draw_any_scene(camera, surfaces, view, rng, conditions, depth_photographs, wanted)
+        scene = diffract(scene, camera)
         depths = scene.depth_map(view.size)[RIM:-RIM, RIM:-RIM]
         depth = float(np.median(depths))
         focusable = focus_contrast(scene, still, camera.grid, depth, gain, noise) >= LEAST

@@ -66,7 +66,8 @@ class View:
         camera = self.camera
         far, near = float(camera.grid.dioptres[0]), float(camera.grid.dioptres[-1])
         step = float(np.mean(np.diff(camera.grid.dioptres)))
-        ends = np.array([min(0.0, far - beyond * step), near * 1.05, near + max(9.0, beyond) * step])
+        farthest = min(max(0.0, far - 9 * step), far - beyond * step)
+        ends = np.array([farthest, near + max(9.0, beyond) * step])
         widest = max(abs(float(np.max(np.abs(depth_to_blur(camera, ends, d))))) for d in ends)
         scale = np.asarray(focus_to_magnification(camera, ends)) / self._reference
         drift = (np.hypot(*self.spread.at) + self.size) * float(np.max(np.abs(scale - 1)))

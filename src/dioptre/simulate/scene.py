@@ -6,18 +6,21 @@ pixels, blurred by what lens and pixels leave even in focus, and reach `margin` 
 every side, because blur and breathing bring in light from there.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.errors import InputError
+from dioptre.optics import CameraModel, blur_in_focus
 
 FINE = 2
 # Sigma of what blurs even in focus: diffraction (0.17), residual aberrations (0.4) and the pixel's own width
 # (1 / sqrt 12), which for all but binned rows is one pixel.
 LENS_BLUR_PX = 0.52
+NO_SOFTER = 0.01  # px^2: what adds less to that is left out
 
 Picture = Float32[np.ndarray, "rows cols"]
 
@@ -77,3 +80,20 @@ def soften(picture: Float[np.ndarray, "rows cols"]) -> Picture:
     """Returns a picture on the fine grid with the blur that is there even in focus."""
     sigma = LENS_BLUR_PX * FINE
     return cv2.GaussianBlur(picture, (9, 9), sigma, borderType=cv2.BORDER_REFLECT).astype(np.float32)
+
+
+def diffract(scene: Scene, camera: CameraModel) -> Scene:
+    """Returns a scene as soft as a camera leaves it in focus, if diffraction blurs more than on the phone."""
+    more = blur_in_focus(camera) ** 2 - blur_in_focus(CameraModel.pixel3()) ** 2
+    if more <= NO_SOFTER:
+        return scene
+    sigma = FINE * math.sqrt(more)
+
+    def blurred(picture: Picture) -> Picture:
+        return cv2.GaussianBlur(picture, (0, 0), sigma, borderType=cv2.BORDER_REFLECT)
+
+    layers = (
+        replace(one, radiance=blurred(one.radiance), alpha=None if one.alpha is None else blurred(one.alpha))
+        for one in scene.layers
+    )
+    return replace(scene, layers=tuple(layers))
