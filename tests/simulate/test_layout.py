@@ -6,15 +6,14 @@ import pytest
 from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 from dioptre.simulate.layout import (
+    FARTHEST_BEYOND,
     KINDS,
-    NEAREST_BEYOND,
     Layout,
     beyond,
     draw_depth,
     draw_depths,
     lay_out,
     mean_step,
-    nearest_depth,
 )
 
 GRID = FocusGrid.learnaf()
@@ -49,9 +48,9 @@ def test_the_stated_share_lies_beyond_either_end() -> None:
     signed = np.array([beyond(GRID, depth) for depth in found])
     assert np.mean(signed != 0) == pytest.approx(0.5, abs=0.06)
     assert np.mean(signed < 0) == pytest.approx(0.25, abs=0.06)
-    assert signed.max() <= NEAREST_BEYOND
-    assert found.min() >= 0  # nothing is farther than infinity
-    assert found.max() < nearest_depth(GRID)
+    assert np.abs(signed).max() <= FARTHEST_BEYOND + 1e-9
+    for side in (signed[signed < 0], signed[signed > 0]):
+        assert np.median(np.abs(side)) == pytest.approx(FARTHEST_BEYOND / 2, abs=1.5)
 
 
 def test_beyond_is_the_signed_distance_in_indices() -> None:

@@ -12,8 +12,7 @@ from jaxtyping import Float, Int
 from dioptre.evaluate.figures import CHOSEN, INK, new_figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from dioptre.evaluate.figures import Axes, Figure
 
 GREEN, BOTH = "#2e8b57", "#7b3fa0"
 STYLES = ("-", "--", "-.", ":")  # beside colours: lines are told apart in greyscale too

@@ -13,8 +13,7 @@ from jaxtyping import Float32
 from dioptre.evaluate.figures import CHOSEN, FAILED, new_figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from dioptre.evaluate.figures import Axes, Figure
 
 TRUE = "#1b7fa8"
 TILE_IN = 1.25  # inches that a picture takes

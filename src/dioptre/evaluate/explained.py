@@ -14,8 +14,7 @@ from scipy.ndimage import convolve, gaussian_filter
 from dioptre.evaluate.figures import CHOSEN, FAILED, INK, new_figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from dioptre.evaluate.figures import Axes, Figure
 
 SEEN, LEFT, RIGHT = "#b5172f", "#1b7fa8", "#e07b00"
 FINE = 8  # pixels of the drawing for one of the sensor's, where a point is blurred
@@ -89,9 +88,8 @@ def hit(height: float, distance: float, focal_length: float, sensor: float) -> f
 
 
 def _draw_lens(axes: "Axes", sensor: float, split: bool) -> None:
-    from matplotlib.patches import Ellipse  # noqa: PLC0415
-
-    axes.add_patch(Ellipse((0, 0), 0.12, 1.3, facecolor="#cfe0ec", edgecolor=INK))
+    around = np.linspace(0, 2 * np.pi, 73)
+    axes.fill(0.06 * np.cos(around), 0.65 * np.sin(around), facecolor="#cfe0ec", edgecolor=INK)
     axes.plot([sensor, sensor], [-0.6, 0.6], color=INK, linewidth=2)
     for row in np.linspace(-0.6, 0.6, 13):
         axes.plot([sensor, sensor + 0.12], [row, row], color=INK, linewidth=0.8)

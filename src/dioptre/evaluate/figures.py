@@ -13,8 +13,8 @@ from jaxtyping import Float, Shaped
 from dioptre.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes  # noqa: PLC0414  # handed on
+    from matplotlib.figure import Figure as Figure  # noqa: PLC0414
 
 INK, CHOSEN, FAILED = "#20435c", "#d95f02", "#a0a0a0"
 
