@@ -36,10 +36,8 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import NetworkError
-from dioptre.methods.calibration import Calibration
-from dioptre.methods.disparity import Match
 from dioptre.methods.learned import session_of
-from dioptre.methods.matching import HALF, TILE, Tiles, View, ssd, weighted_median
+from dioptre.methods.matching import HALF, TILE, Match, Tiles, View, ssd, weighted_median
 
 SCALE: Final = 4  # pixels of a view for one of the map
 STRIDE: Final = 16  # rows and columns are multiples of this
@@ -61,6 +59,11 @@ class DepthNetwork:
     """
 
     path: Path
+
+    @property
+    def there(self) -> bool:
+        """Whether there is such a file."""
+        return self.path.is_file()
 
     @property
     def identity(self) -> str:
@@ -102,30 +105,28 @@ def _load(path: Path) -> tuple[Any, str]:
     return session, hashlib.sha256(content).hexdigest()
 
 
-def match_depth(depth: DepthMap) -> Callable[[View, View, Calibration], Match]:
-    """Returns a matcher, as `disparity.Kind` wants one, that fits a network's map to the shifts of tiles.
+def match_depth(depth: DepthMap, left: View, right: View, reach: int, size: int = HALF) -> Match:
+    """Returns the median of a network's map, fitted to the shifts of tiles.
 
     Args:
         depth: Tells the relative depth of pictures: a `DepthNetwork`, or any other function.
+        left: The left views.
+        right: The right views.
+        reach: Pixels in which the tiles are searched, to each side.
+        size: Of the tiles' pixels, FULL or HALF.
     """
-
-    def match(left: View, right: View, calibration: Calibration) -> Match:
-        tiles = ssd(left, right, calibration.reach)
-        maps = pool_tiles(depth(left, right), tiles)
-        fitted, off = fit_to_tiles(maps, tiles)
-        middle = np.median(fitted.reshape(len(left), -1), axis=1)
-        return Match(
-            middle, np.zeros(len(left)), off / 2, tiles.likeness, tiles.shifts[0].size * TILE**2, HALF
-        )
-
-    return match
+    tiles = ssd(left, right, reach, size)
+    fitted, off = fit_to_tiles(pool_tiles(depth(left, right), tiles), tiles)
+    middle = np.median(fitted.reshape(len(left), -1), axis=1)
+    count = tiles.shifts[0].size
+    return Match(middle, np.zeros(len(left)), off / 2, tiles.likeness, count * TILE**2, size)
 
 
 def pool_tiles(maps: Maps, tiles: Tiles) -> Float[np.ndarray, "image down across"]:
     """Returns the mean of a map in each tile; where the map ends, its last whole tile's."""
     _, down, across = tiles.shifts.shape
-    side = HALF * TILE // SCALE
-    first = HALF * (tiles.likeness.shape[1] // 2) // SCALE  # tiles begin where the search has room
+    side = tiles.size * TILE // SCALE
+    first = tiles.size * (tiles.likeness.shape[1] // 2) // SCALE  # tiles begin where the search has room
     wanted = (
         (0, 0),
         (0, max(0, down * side - maps.shape[1])),

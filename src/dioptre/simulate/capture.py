@@ -198,6 +198,7 @@ def draw_patch(
 
 
 def draw_place(camera: CameraModel, size: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Returns the centre of a random patch, (x, y) pixels from the centre of the frame."""
     rows, cols = camera.frame
     reach = max(0.0, (cols - size) / 2), max(0.0, (rows - size) / 2)
     x, y = (float(2 * (rng.uniform(-one, one) // 2)) for one in reach)

@@ -2,8 +2,8 @@
 
 The loss of a picture is what is left of the variance of its inverse depth after the affine transform of the
 network's map that fits best, in closed form (`unexplained`): nobody tells the network where the lens is, so
-that it cannot know the transform. Each batch has pictures of one size, which is drawn: from a patch to a whole
-wide picture, smaller ones in larger numbers.
+that it cannot know the transform. Each batch has pictures of one size, which is drawn: from a patch to a
+good part of a wide picture, smaller ones in larger numbers.
 
     writing.json    the recipe and the data's hash; becomes manifest.json
     checkpoint.pt   where the training is
@@ -11,7 +11,7 @@ wide picture, smaller ones in larger numbers.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 

@@ -2,11 +2,16 @@
 
 An encoder to stride STRIDE and a decoder with skips back to SCALE, a head at each scale of the decoder. As in
 the published network, residual blocks squeeze, filter each channel by itself and widen again, and a stem of
-7 x 7 stands beside the pooled views. Unlike it, the views are halved first, as the tiles' are: every second
-row of a dual-pixel picture is interpolated.
+7 x 7 stands beside the pooled views. Unlike it,
+
+* the views are halved first, as the tiles' are: every second row of a dual-pixel picture is interpolated;
+* beside the stem stands a cost volume (`unlikeness`): how much the views differ, pixel by pixel, at each
+  shift. The published network must learn to compare from its many pictures; this one has some thousand.
 
 Each view is divided by its mean, and a square root makes shot noise about as strong everywhere.
 """
+
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -21,6 +26,9 @@ CHANNELS = (32, 64, 96)  # at SCALE, 2 SCALE and 4 SCALE
 BLOCKS = (1, 2, 3)  # at each
 DARKEST = 1e-3  # mean of a view that is not brightened further
 STEM_PX = 7
+REACH = 5  # shifts of the cost volume to each side, in halved pixels: those of the ladder
+AROUND_PX = 13  # halved pixels over which contrast is made even for the cost volume
+LEAST_CONTRAST = 0.03  # that is not raised further, as a part of the mean
 
 
 class Residual(nn.Module):
@@ -63,17 +71,15 @@ class DepthNet(nn.Module):
         super().__init__()
         channels = [scale_channels(one, width) for one in CHANNELS]
         self.stem = _convolved(2, channels[0] - 2, STEM_PX, stride=2)
+        self.costs = _convolved(2 * REACH + 1, channels[0], 3)
         self.levels = nn.ModuleList(
             nn.Sequential(*(Residual(wide) for _ in range(blocks)))
             for wide, blocks in zip(channels, BLOCKS, strict=True)
         )
         self.down = nn.ModuleList(
-            _convolved(fine, coarse, 3, stride=2)
-            for fine, coarse in zip(channels, channels[1:], strict=False)
+            _convolved(fine, coarse, 3, stride=2) for fine, coarse in pairwise(channels)
         )
-        self.up = nn.ModuleList(
-            _convolved(coarse, fine, 1) for fine, coarse in zip(channels, channels[1:], strict=False)
-        )
+        self.up = nn.ModuleList(_convolved(coarse, fine, 1) for fine, coarse in pairwise(channels))
         self.merge = nn.ModuleList(Residual(fine) for fine in channels[:-1])
         self.heads = nn.ModuleList(nn.Conv2d(wide, 1, 3, padding=1) for wide in channels)
         initialise(self)
@@ -81,7 +87,8 @@ class DepthNet(nn.Module):
     def maps(self, views: Float[Tensor, "batch 2 row col"]) -> list[Float[Tensor, "batch _ _"]]:
         """Returns relative depth at each scale, the finest first."""
         x = _normalised(functional.avg_pool2d(views, HALF))
-        x = torch.cat([self.stem(x), functional.max_pool2d(x, 2)], dim=1)
+        costs = self.costs(functional.avg_pool2d(unlikeness(x), 2))
+        x = torch.cat([self.stem(x), functional.max_pool2d(x, 2)], dim=1) + costs
         found = []
         for at, level in enumerate(self.levels):
             x = level(x if at == 0 else self.down[at - 1](x))
@@ -96,6 +103,20 @@ class DepthNet(nn.Module):
     def forward(self, views: Float[Tensor, "batch 2 row col"]) -> Float[Tensor, "batch _ _"]:
         """Returns relative depth, one number for SCALE x SCALE pixels."""
         return self.maps(views)[0]
+
+
+def unlikeness(views: Float[Tensor, "batch 2 row col"]) -> Float[Tensor, "batch shift row col"]:
+    """Returns how far the views differ at each pixel and shift from -REACH to REACH, at even contrast.
+
+    A shift d compares left[y, x] with right[y, x + d].
+    """
+    around = AROUND_PX // 2
+    away = views - functional.avg_pool2d(views, AROUND_PX, 1, around, count_include_pad=False)
+    contrast = functional.avg_pool2d(away.square(), AROUND_PX, 1, around, count_include_pad=False)
+    even = away / torch.sqrt(contrast + LEAST_CONTRAST**2)
+    left, right = even[:, :1], functional.pad(even[:, 1:], (REACH, REACH))
+    shifted = [right[..., at : at - 2 * REACH or None] for at in range(2 * REACH + 1)]
+    return (left - torch.cat(shifted, dim=1)).abs()
 
 
 def _normalised(views: Float[Tensor, "batch 2 row col"]) -> Float[Tensor, "batch 2 row col"]:
