@@ -7,7 +7,6 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from dioptre.errors import NetworkError
-from dioptre.methods.calibration import find_calibration
 from dioptre.methods.depth_network import (
     KIND,
     METADATA,
@@ -17,10 +16,9 @@ from dioptre.methods.depth_network import (
     match_depth,
     pool_tiles,
 )
-from dioptre.methods.disparity import match_ssd
-from dioptre.methods.matching import Tiles, View
+from dioptre.methods.matching import FULL, HALF, Tiles, View, match_ssd
 
-TABLE = find_calibration("center")
+REACH = 11
 
 
 def two_depths(rows: int = 192, cols: int = 256) -> tuple[View, View, np.ndarray]:
@@ -39,16 +37,16 @@ def test_any_affine_map_of_the_depth_gives_the_shift_of_the_median() -> None:
     left, right, shifts = two_depths()
     small = np.repeat(shifts[::SCALE, None], 256 // SCALE, axis=1)[None].astype(np.float64)
     for gain, offset in ((1.0, 0.0), (-0.02, 7.0), (300.0, -4.0)):
-        match = match_depth(lambda _l, _r, g=gain, o=offset: g * small + o)
-        found = match(left, right, TABLE)
-        assert found.shifts[0] == pytest.approx(-2.0, abs=0.15)
+        for size in (FULL, HALF):
+            found = match_depth(lambda _l, _r, g=gain, o=offset: g * small + o, left, right, REACH, size)
+            assert found.shifts[0] == pytest.approx(-2.0, abs=0.15)
 
 
 def test_a_map_that_says_nothing_leaves_what_tiles_say() -> None:
     left, right, _ = two_depths()
     right = np.roll(left, 3, axis=2)
-    flat = match_depth(lambda _l, _r: np.full((1, 48, 64), 5.0))(left, right, TABLE)
-    assert flat.shifts[0] == pytest.approx(match_ssd(left, right, TABLE).shifts[0], abs=0.1)
+    flat = match_depth(lambda _l, _r: np.full((1, 48, 64), 5.0), left, right, REACH)
+    assert flat.shifts[0] == pytest.approx(match_ssd(left, right, REACH).shifts[0], abs=0.1)
 
 
 def test_the_fit_is_that_of_weighted_least_squares() -> None:
@@ -109,7 +107,8 @@ def test_a_network_in_a_file_tells_the_depth_of_pictures(tmp_path: Path) -> None
     assert maps.shape == (1, 48, 64)
     assert maps[0, 0, 0] == pytest.approx(left[0, :4, :4].mean(), rel=1e-5)
     assert len(network.identity) == 64
-    assert np.isfinite(match_depth(network)(left, right, TABLE).shifts).all()
+    assert network.there
+    assert np.isfinite(match_depth(network, left, right, REACH).shifts).all()
     with pytest.raises(NetworkError, match="128 pixels or more"):
         network(left[:, :100], right[:, :100])
 
@@ -120,3 +119,4 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.onnx").write_bytes(b"nothing")
     with pytest.raises(NetworkError, match="cannot be read"):
         _ = DepthNetwork(tmp_path / "bad.onnx").identity
+    assert not DepthNetwork(tmp_path / "none.onnx").there

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> None:
         write_line(f"{name:<8}{slow_ms:>10.0f}{our_ms:>12.2f}{ratio:>8.0f}{apart:>10.4f}  {verdict}")
     pixels = np.stack([left[:1], right[:1]], axis=1)[:, None]
     look = FocalStack(pixels, np.array([[20]]), CameraModel.pixel3().grid)
-    for key in ("zncc-disparity", "ssd-disparity"):
+    for key in ("zncc-disparity", "ssd-disparity", "dioptre-zncc-disparity", "dioptre-ssd-disparity"):
         one_ms = best_ms(partial(METHODS[key].build().posterior, look), 50)
         verdict = "ok" if one_ms < LOOK_MS else f"above the promised {LOOK_MS:g} ms"
         write_line(f"one look of {key}: {one_ms:.2f} ms  {verdict}")

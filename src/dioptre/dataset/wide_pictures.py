@@ -111,26 +111,28 @@ class WidePictures:
 
     @property
     def scale(self) -> int:
-        """Pixels of a picture for one of its map of depths."""
+        """Pixels of a picture for one of its map."""
         return self.form.size // self._arrays[1].shape[1]
 
     @cached_property
     def _arrays(
         self,
     ) -> tuple[UInt16[np.ndarray, "picture 2 native col"], Float32[np.ndarray, "picture map_row map_col"]]:
-        """The codes and the depths of all pictures."""
-        codes, depths = [], []
+        """The codes and the defocus of all pictures."""
+        codes, defocus = [], []
         for number, split in enumerate(self.manifest["splits"]):
             if split == self.split:
                 with np.load(_shard(self.path, number)) as shard:
                     codes.append(shard["codes"])
-                    depths.append(shard["depths"])
-        return np.concatenate(codes), np.concatenate(depths)
+                    defocus.append((shard["focus"][:, None, None] - shard["depths"]).astype(np.float32))
+        return np.concatenate(codes), np.concatenate(defocus)
 
     def crop(
         self, picture: int, row: int, col: int, size: int
     ) -> tuple[Float32[np.ndarray, "2 row col"], Float32[np.ndarray, "map_row map_col"]]:
-        """Returns a part of a picture, as pixels in [0, 1], and its depths.
+        """Returns a part of a picture, as pixels in [0, 1], and its defocus.
+
+        That is 1/z - 1/z* in dioptres, where z is where the lens was focused: positive behind the focus.
 
         Args:
             picture: Which.
@@ -138,12 +140,12 @@ class WidePictures:
             col: The first.
             size: Rows and columns.
         """
-        codes, depths = self._arrays
+        codes, defocus = self._arrays
         pixels = np.empty((2, size, size), np.float32)
         native = codes[picture][:, row // 2 : (row + size) // 2 + 2, col : col + size]
         codes_to_patch(native, self.form, pixels)
         at, length = (row // self.scale, col // self.scale), size // self.scale
-        return pixels, depths[picture, at[0] : at[0] + length, at[1] : at[1] + length]
+        return pixels, defocus[picture, at[0] : at[0] + length, at[1] : at[1] + length]
 
 
 def _shard(folder: Path, number: int) -> Path:

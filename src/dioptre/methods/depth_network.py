@@ -9,20 +9,14 @@ be better than they are at telling *how far* the lens is off.
 **The file.** An ONNX file with one input `views`, (batch, 2, row, col), pixels as a FocalStack has them,
 rows and columns multiples of STRIDE and at least LEAST; one output `depth`, (batch, row / SCALE, col /
 SCALE), larger for what is nearer or for what is farther, all the same. What the network wants done to its
-input is inside. Its metadata holds "learned-depth" under the key "dioptre-depth".
+input is inside. Its metadata holds "learned-depth" under the key "dioptre-depth", and where it came from
+under "dioptre-depth-card", as JSON.
 
-**How large a picture.** One patch of 128 pixels has 48 tiles to fit two numbers to, all of one depth as
-often as not: then only the offset is told, and the answer is that of the tiles, smoothed. With 384 pixels
-around the patch there are some 500 tiles of several depths. A larger picture is to be handed over as the
-region; the median is then the region's.
-
-**Training is to come**, as a recipe and a network of the train room. Some 0.15 M parameters, half the
-widths of the published re-implementation: a stem of 7 x 7 at stride 2 beside max-pooled views, residual
-blocks with depthwise 3 x 3 convolutions to stride 16, a decoder with skips to stride SCALE, heads at three
-scales. The loss at each scale is the least over a and b of the mean of (a D + b - t)^2, in closed form with
-a ridge of 1e-5, where t is the simulated disparity of each pixel; weights of scales halve. The data are
-wide patches of the simulator, 384 pixels with the margin that `View.margin` says, of several layers, at one
-random focus each.
+**How large a picture.** Rows and columns from LEAST on. One patch of 128 pixels has at most a few hundred
+tiles to fit two numbers to, all of one depth as often as not: then only the offset is told, and the answer is
+that of the tiles, smoothed. The paper's pictures are a thousand pixels wide. A larger picture is to be handed
+over as the region; the median is then the region's. `dioptre.train.networks.depth` is the network that comes
+with the package, `dioptre.train.depth` how it learned.
 """
 
 import hashlib
@@ -42,7 +36,8 @@ from dioptre.methods.matching import HALF, TILE, Match, Tiles, View, ssd, weight
 SCALE: Final = 4  # pixels of a view for one of the map
 STRIDE: Final = 16  # rows and columns are multiples of this
 LEAST: Final = 128  # rows and columns
-METADATA: Final = "dioptre-depth"
+INPUT, OUTPUT = "views", "depth"
+METADATA, CARD = "dioptre-depth", "dioptre-depth-card"
 KIND: Final = "learned-depth"
 FLAT: Final = 1e-10  # variance of a map relative to its square mean: below this it is of one depth
 
@@ -84,7 +79,7 @@ class DepthNetwork:
                 f"a depth network sees pictures of {LEAST} pixels or more, not {left.shape[1:]}"
             )
         views = np.stack([left[:, :rows, :cols], right[:, :rows, :cols]], axis=1)
-        (maps,) = _load(self.path)[0].run(["depth"], {"views": views})
+        (maps,) = _load(self.path)[0].run([OUTPUT], {INPUT: views})
         if maps.shape != (len(left), rows // SCALE, cols // SCALE) or not np.isfinite(maps).all():
             raise NetworkError(
                 f"{self.path} answered {maps.shape} for views of {views.shape}, or not finitely"
@@ -105,7 +100,9 @@ def _load(path: Path) -> tuple[Any, str]:
     return session, hashlib.sha256(content).hexdigest()
 
 
-def match_depth(depth: DepthMap, left: View, right: View, reach: int, size: int = HALF) -> Match:
+def match_depth(
+    depth: DepthMap, left: View, right: View, reach: int, size: int = HALF, held: bool = False
+) -> Match:
     """Returns the median of a network's map, fitted to the shifts of tiles.
 
     Args:
@@ -114,8 +111,9 @@ def match_depth(depth: DepthMap, left: View, right: View, reach: int, size: int 
         right: The right views.
         reach: Pixels in which the tiles are searched, to each side.
         size: Of the tiles' pixels, FULL or HALF.
+        held: Whether a tile that fits best at the end of the search has a say.
     """
-    tiles = ssd(left, right, reach, size)
+    tiles = ssd(left, right, reach, size, held)
     fitted, off = fit_to_tiles(pool_tiles(depth(left, right), tiles), tiles)
     middle = np.median(fitted.reshape(len(left), -1), axis=1)
     count = tiles.shifts[0].size

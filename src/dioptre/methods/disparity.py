@@ -116,9 +116,11 @@ DEPTH: Final = DepthNetwork(WEIGHTS / "learned-depth.onnx")
 
 KINDS: Final[Mapping[str, Kind]] = {
     "zncc-disparity": Kind(match_zncc, table=True, line="", reach=SMALL_PX),
-    "ssd-disparity": Kind(partial(match_ssd, size=FULL), table=False, line="ssd-disparity", reach=SMALL_PX),
+    "ssd-disparity": Kind(
+        partial(match_ssd, size=FULL, held=True), table=False, line="ssd-disparity", reach=SMALL_PX
+    ),
     "learned-depth": Kind(
-        partial(match_depth, DEPTH, size=FULL),
+        partial(match_depth, DEPTH, size=FULL, held=True),
         table=False,
         line="ssd-disparity",
         reach=SMALL_PX,

@@ -102,7 +102,7 @@ def zncc(left: View, right: View, reach: int) -> Curves:
     return np.clip(curves, -1.0, 1.0, out=curves)
 
 
-def soften(view: View) -> View:
+def soften(view: View) -> Float32[np.ndarray, "image half_row half_col"]:
     """Returns a view at half size and smoothed, its square root taken, so that noise is even and low."""
     view = np.ascontiguousarray(view)
     n, rows, cols = view.shape
@@ -122,7 +122,7 @@ def _binomial(view: View, axis: int) -> View:
     return np.sum(list(weighted), axis=0, dtype=np.float32)
 
 
-def ssd(left: View, right: View, reach: int, size: int = HALF) -> Tiles:
+def ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = False) -> Tiles:
     """Returns the shifts of tiles of 8 x 8 pixels, searched from -reach to reach and smoothed.
 
     Tiles cover the columns that are at least `reach` from the sides, so that each is searched to the full.
@@ -132,6 +132,7 @@ def ssd(left: View, right: View, reach: int, size: int = HALF) -> Tiles:
         right: The right views.
         reach: In pixels of full size.
         size: FULL or HALF.
+        held: Whether a tile that fits best at the end of the search has a say.
     """
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     n, rows, cols = left.shape
@@ -141,7 +142,7 @@ def ssd(left: View, right: View, reach: int, size: int = HALF) -> Tiles:
 
     def work(some: slice) -> None:
         found = shifts[some], weights[some], likeness[some]
-        how = size, LOCAL, TILE, INDEPENDENT, CONTRAST, PASSES
+        how = size, held, LOCAL, TILE, INDEPENDENT, CONTRAST, PASSES
         kernels().match_tiles(left[some], right[some], *how, *found)
 
     _share(work, n)
@@ -237,9 +238,9 @@ def match_softened(left: View, right: View, reach: int) -> Match:
     return match_zncc(soften(left), soften(right), _steps(reach, HALF), HALF)
 
 
-def match_ssd(left: View, right: View, reach: int, size: int = HALF) -> Match:
-    """Returns the median shift of tiles."""
-    tiles = ssd(left, right, reach, size)
+def match_ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = False) -> Match:
+    """Returns the median shift of tiles; see `ssd`."""
+    tiles = ssd(left, right, reach, size, held)
     shifts, weights = _flat(tiles.shifts), _flat(tiles.weights)
     middle = tiles.medians()
     astray = 1.4826 * weighted_median(np.abs(shifts - middle[:, None]), weights)

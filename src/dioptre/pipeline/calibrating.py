@@ -56,7 +56,7 @@ INLIER: Final = 0.3  # dioptres
 BATCH: Final = 32  # patches at a time
 DIGITS: Final = 4  # that mean anything
 TURNS: Final = 3
-REFITS: Final = 5  # of a bent line
+REFITS: Final = 20  # of a bent line
 TRUSTS: Final[dict[str, tuple[float, ...]]] = {  # what is tried
     "spread": (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0),
     "growth": (0.0, 0.02, 0.05, 0.08, 0.12, 0.2, 0.3),
@@ -323,8 +323,8 @@ def ransac_line(
 ) -> Line:
     """Returns the line y = slope x + offset with most points within INLIER.
 
-    TRIALS lines through two points each; then least squares on the inliers of the best one, if wanted with
-    another slope below 0.
+    TRIALS lines through two points each; then least squares on the inliers of the best one. If wanted, the
+    line may bend at 0.
     """
     if len(x) < 2:
         raise InputError(f"a line needs two points, not {len(x)}")
@@ -345,14 +345,12 @@ def ransac_line(
 
 
 def _bent(line: Line, x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Line:
-    """Returns a line with another slope below 0, by least squares on the inliers, found anew each time."""
+    """Returns a line with another slope below 0: least squares from a line on, with outliers held (Huber)."""
+    parts = np.stack([np.maximum(x, 0), np.minimum(x, 0), np.ones(len(x))], axis=1)
     for _ in range(REFITS):
-        near = np.abs(y - line.at(x)) <= INLIER
-        parts = np.stack([np.maximum(x, 0), np.minimum(x, 0), np.ones(len(x))], axis=1)[near]
-        if np.linalg.matrix_rank(parts) < parts.shape[1]:
-            return line
-        above, below, offset = np.linalg.lstsq(parts, y[near], rcond=None)[0].tolist()
-        if above * below <= 0:
+        root = np.sqrt(np.minimum(1.0, INLIER / np.maximum(np.abs(y - line.at(x)), 1e-9)))
+        above, below, offset = np.linalg.lstsq(parts * root[:, None], y * root, rcond=None)[0].tolist()
+        if above * below <= 0:  # on one side there is nothing to tell it
             return line
         line = Line(round(above, DIGITS), round(offset, DIGITS), round(below / above, DIGITS))
     return line

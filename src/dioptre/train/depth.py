@@ -1,9 +1,12 @@
 """Training of a network that tells depth up to an affine transform (Garg 2019), on wide pictures.
 
-The loss of a picture is what is left of the variance of its inverse depth after the affine transform of the
-network's map that fits best, in closed form (`unexplained`): nobody tells the network where the lens is, so
-that it cannot know the transform. Each batch has pictures of one size, which is drawn: from a patch to a
-good part of a wide picture, smaller ones in larger numbers.
+The loss of a picture is what is left of the variance of its defocus after the affine transform of the
+network's map that fits best, in closed form (`unexplained`): that is how the map will be used, and what a
+dioptre of defocus looks like varies from phone to phone and over the frame. A picture of a single depth would
+teach nothing by that; so the map is also drawn to the defocus itself (`astray`).
+
+Each batch has pictures of one size, which is drawn: from a patch to a good part of a wide picture, smaller
+ones in larger numbers.
 
     writing.json    the recipe and the data's hash; becomes manifest.json
     checkpoint.pt   where the training is
@@ -34,9 +37,10 @@ from dioptre.train.networks.depth import DepthNet
 WHAT = "a depth network's training"
 RIDGE = 1e-5  # of the affine fit
 FLAT = 1.0  # mean steps of the ladder: a picture whose depth varies by less counts less
+GAUGE = 8.0  # mean steps of the ladder of defocus that a map has 1 for
 VALIDATION_SIZES = (128, 384)
 
-Depths = Float[Tensor, "batch map_row map_col"]
+Defocus = Float[Tensor, "batch map_row map_col"]
 Told = Callable[[int, int, float, ValidationResult | None], None]
 
 
@@ -123,10 +127,12 @@ class _Training:
     def _learn(self, step: int) -> float:
         for group in self.optimiser.param_groups:
             group["lr"] = self.recipe.learning_rate_at(step)
-        views, depths = draw_batch(self.training, self.recipe, step)
+        views, defocus = draw_batch(self.training, self.recipe, step)
         maps = self.network.train().maps(views.to(self.device))
-        target = depths.to(self.device) / self.step_dioptres
-        loss = sum(unexplained(one, target).mean() / 2**at for at, one in enumerate(maps))
+        target = defocus.to(self.device) / self.step_dioptres
+        loss = sum(
+            (unexplained(one, target).mean() + astray(one, target)) / 2**at for at, one in enumerate(maps)
+        )
         assert isinstance(loss, Tensor)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -139,8 +145,8 @@ class _Training:
         """Returns the loss, and the mean error in indices after the best affine transform."""
         network = self.ema.module.eval()
         losses, errors = [], []
-        for views, depths in _validation_batches(self.validation):
-            target = depths.to(self.device) / self.step_dioptres
+        for views, defocus in _validation_batches(self.validation):
+            target = defocus.to(self.device) / self.step_dioptres
             found = network(views.to(self.device))
             losses.append(unexplained(found, target))
             errors.append((fit_affine(found, target) - target).abs().mean(dim=(1, 2)))
@@ -164,7 +170,7 @@ class _Training:
 # Loss
 
 
-def fit_affine(maps: Depths, target: Depths) -> Depths:
+def fit_affine(maps: Defocus, target: Defocus) -> Defocus:
     """Returns a D + b, the affine transform of each map that is nearest to its target, by least squares."""
     mean, wanted = (one.mean(dim=(1, 2), keepdim=True) for one in (maps, target))
     away = maps - mean
@@ -173,15 +179,24 @@ def fit_affine(maps: Depths, target: Depths) -> Depths:
     return covariance / (variance + RIDGE) * away + wanted
 
 
-def unexplained(maps: Float[Tensor, "batch _ _"], target: Depths) -> Float[Tensor, " batch"]:
+def unexplained(maps: Float[Tensor, "batch _ _"], target: Defocus) -> Float[Tensor, " batch"]:
     """Returns the part of each target's variance that no affine transform of its map explains.
 
     A target that varies by less than FLAT counts less, one of a single depth not at all. A target that is
     finer than its map is averaged.
     """
-    pooled = functional.adaptive_avg_pool2d(target[:, None], maps.shape[1:])[:, 0]
+    pooled = _pooled(target, maps)
     left = (fit_affine(maps, pooled) - pooled).square().mean(dim=(1, 2))
     return left / (pooled.var(dim=(1, 2), correction=0) + FLAT**2)
+
+
+def astray(maps: Float[Tensor, "batch _ _"], target: Defocus) -> Float[Tensor, ""]:
+    """Returns how far maps are from their targets, of which GAUGE count as 1, on average."""
+    return functional.smooth_l1_loss(maps, _pooled(target, maps) / GAUGE, beta=0.25)
+
+
+def _pooled(target: Defocus, maps: Float[Tensor, "batch _ _"]) -> Float[Tensor, "batch _ _"]:
+    return functional.adaptive_avg_pool2d(target[:, None], maps.shape[1:])[:, 0]
 
 
 # Batches
@@ -189,8 +204,8 @@ def unexplained(maps: Float[Tensor, "batch _ _"], target: Depths) -> Float[Tenso
 
 def draw_batch(
     pictures: WidePictures, recipe: DepthRecipe, step: int
-) -> tuple[Float[Tensor, "batch 2 row col"], Depths]:
-    """Returns parts of random pictures, all of one random size, and their depths; the same for a step.
+) -> tuple[Float[Tensor, "batch 2 row col"], Defocus]:
+    """Returns parts of random pictures, all of one random size, and their defocus; the same for a step.
 
     Half of them are upside down, half mirrored (views change places then).
     """
@@ -200,19 +215,19 @@ def draw_batch(
     parts = []
     for picture in rng.integers(len(pictures), size=count):
         row, col = rng.integers(0, (pictures.form.size - size) // pictures.scale + 1, 2) * pictures.scale
-        pixels, depths = pictures.crop(int(picture), int(row), int(col), size)
+        pixels, defocus = pictures.crop(int(picture), int(row), int(col), size)
         if rng.random() < 0.5:
-            pixels, depths = pixels[:, ::-1], depths[::-1]
+            pixels, defocus = pixels[:, ::-1], defocus[::-1]
         if rng.random() < 0.5:
-            pixels, depths = pixels[::-1, :, ::-1], depths[:, ::-1]
-        parts.append((pixels, depths))
+            pixels, defocus = pixels[::-1, :, ::-1], defocus[:, ::-1]
+        parts.append((pixels, defocus))
     views, maps = (np.stack(some) for some in zip(*parts, strict=True))
     return torch.from_numpy(views), torch.from_numpy(maps)
 
 
 def _validation_batches(
     pictures: WidePictures, count: int = 8
-) -> Iterator[tuple[Float[Tensor, "batch 2 row col"], Depths]]:
+) -> Iterator[tuple[Float[Tensor, "batch 2 row col"], Defocus]]:
     """Yields the middle of each picture, at two sizes."""
     for wanted in VALIDATION_SIZES:
         size = min(wanted, pictures.form.size)

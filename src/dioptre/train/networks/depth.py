@@ -83,6 +83,9 @@ class DepthNet(nn.Module):
         self.merge = nn.ModuleList(Residual(fine) for fine in channels[:-1])
         self.heads = nn.ModuleList(nn.Conv2d(wide, 1, 3, padding=1) for wide in channels)
         initialise(self)
+        for head in self.heads:  # maps begin flat
+            assert isinstance(head, nn.Conv2d)
+            nn.init.normal_(head.weight, 0.0, 0.01)
 
     def maps(self, views: Float[Tensor, "batch 2 row col"]) -> list[Float[Tensor, "batch _ _"]]:
         """Returns relative depth at each scale, the finest first."""
