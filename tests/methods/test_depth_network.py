@@ -42,6 +42,14 @@ def test_any_affine_map_of_the_depth_gives_the_shift_of_the_median() -> None:
             assert found.shifts[0] == pytest.approx(-2.0, abs=0.15)
 
 
+def test_the_median_may_be_that_of_the_middle_of_a_picture() -> None:
+    left, right, shifts = two_depths(240, 256)  # the edge is above the middle
+    small = np.repeat(shifts[::SCALE, None], 256 // SCALE, axis=1)[None].astype(np.float64)
+    small[:, :, 24:40] = 1.0  # as if something stood in the middle, of half the range
+    whole, inner = (match_depth(lambda _l, _r: small, left, right, REACH, within=some) for some in (0, 48))
+    assert whole.shifts[0] < inner.shifts[0]
+
+
 def test_a_map_that_says_nothing_leaves_what_tiles_say() -> None:
     left, right, _ = two_depths()
     right = np.roll(left, 3, axis=2)
@@ -68,10 +76,13 @@ def test_tiles_without_weight_do_not_crash() -> None:
 
 def test_a_tile_is_the_mean_of_its_part_of_the_map() -> None:
     maps = np.arange(32 * 32, dtype=np.float64).reshape(1, 32, 32)
-    tiles = Tiles(np.ones((1, 8, 6)), np.ones((1, 8, 6)), np.zeros((1, 13)))  # 6 steps of 2 pixels: column 12
-    found = pool_tiles(maps, tiles)
-    assert found[0, 0, 0] == maps[0, :4, 3:7].mean()
-    assert found[0, 7, 5] == maps[0, 28:, 23:27].mean()
+    tiles = Tiles(np.ones((1, 7, 6)), np.ones((1, 7, 6)), np.zeros((1, 13)))  # 6 steps of 2 pixels: column 12
+    found = pool_tiles(maps, tiles)  # and a rim of 4 pixels
+    assert found[0, 0, 0] == maps[0, 1:5, 4:8].mean()
+    assert found[0, 6, 5] == maps[0, 25:29, 24:28].mean()
+    small = Tiles(np.ones((1, 16, 14)), np.ones((1, 16, 14)), np.zeros((1, 7)), FULL)
+    maps = np.arange(32 * 30, dtype=np.float64).reshape(1, 32, 30)
+    assert pool_tiles(maps, small)[0, 2, 1] == maps[0, 4:6, 2:4].mean()
 
 
 # Files

@@ -31,7 +31,7 @@ from jaxtyping import Float
 
 from dioptre.errors import NetworkError
 from dioptre.methods.learned import session_of
-from dioptre.methods.matching import HALF, TILE, Match, Tiles, View, ssd, weighted_median
+from dioptre.methods.matching import HALF, TILE, Match, Tiles, View, rim_of, ssd, weighted_median
 
 SCALE: Final = 4  # pixels of a view for one of the map
 STRIDE: Final = 16  # rows and columns are multiples of this
@@ -101,7 +101,13 @@ def _load(path: Path) -> tuple[Any, str]:
 
 
 def match_depth(
-    depth: DepthMap, left: View, right: View, reach: int, size: int = HALF, held: bool = False
+    depth: DepthMap,
+    left: View,
+    right: View,
+    reach: int,
+    size: int = HALF,
+    held: bool = False,
+    within: int = 0,
 ) -> Match:
     """Returns the median of a network's map, fitted to the shifts of tiles.
 
@@ -112,9 +118,14 @@ def match_depth(
         reach: Pixels in which the tiles are searched, to each side.
         size: Of the tiles' pixels, FULL or HALF.
         held: Whether a tile that fits best at the end of the search has a say.
+        within: Rows and columns in the middle of a picture whose median is wanted; 0 for all.
     """
     tiles = ssd(left, right, reach, size, held)
     fitted, off = fit_to_tiles(pool_tiles(depth(left, right), tiles), tiles)
+    if within:
+        side = max(1, round(within / (size * TILE)))
+        down, across = ((length - side) // 2 for length in fitted.shape[1:])
+        fitted = fitted[:, down : down + side, across : across + side]
     middle = np.median(fitted.reshape(len(left), -1), axis=1)
     count = tiles.shifts[0].size
     return Match(middle, np.zeros(len(left)), off / 2, tiles.likeness, count * TILE**2, size)
@@ -124,13 +135,16 @@ def pool_tiles(maps: Maps, tiles: Tiles) -> Float[np.ndarray, "image down across
     """Returns the mean of a map in each tile; where the map ends, its last whole tile's."""
     _, down, across = tiles.shifts.shape
     side = tiles.size * TILE // SCALE
-    first = tiles.size * (tiles.likeness.shape[1] // 2) // SCALE  # tiles begin where the search has room
+    rim = rim_of(tiles.size)
+    top, first = (  # tiles begin where the search has room
+        tiles.size * begin // SCALE for begin in (rim, rim + tiles.likeness.shape[1] // 2)
+    )
     wanted = (
         (0, 0),
-        (0, max(0, down * side - maps.shape[1])),
+        (0, max(0, top + down * side - maps.shape[1])),
         (0, max(0, first + across * side - maps.shape[2])),
     )
-    part = np.pad(maps, wanted, mode="edge")[:, : down * side, first : first + across * side]
+    part = np.pad(maps, wanted, mode="edge")[:, top : top + down * side, first : first + across * side]
     return part.reshape(len(maps), down, side, across, side).mean(axis=(2, 4))
 
 

@@ -13,7 +13,7 @@ disparity d (`methods.matching`), which tells how far and on which side the lens
 
 These three search "a small range around zero", as the paper says: Wadhwa's 3 pixels to each side, some 17
 positions of the ladder. `dioptre-zncc-disparity`, `dioptre-ssd-disparity` and `dioptre-learned-depth` search
-the disparities of the whole ladder, at half size, and have a line each, bent at 0, of what the field table
+the disparities of the whole ladder in softened views, and have a line, bent at 0, of what the field table
 makes of the disparity: blur grows faster on one side of the focus than on the other.
 
 A key may name its calibration after an @: `zncc-disparity@left`, `ssd-disparity@my-phone.toml`; without, it

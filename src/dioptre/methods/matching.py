@@ -10,8 +10,9 @@ lens positions and no dioptres.
 * `ssd` compares tiles of 8 x 8 pixels (Wadhwa 2018), each view divided by its local mean before, so that
   shading does not count, and smooths the result over tiles that look alike.
 
-Both may work at half size: every second row of a dual-pixel picture is interpolated, and where blur is wide,
-single pixels hold but noise. Shifts are in pixels of full size all the same.
+Both may see softened views (`soften`): at half size, since every second row of a dual-pixel picture is
+interpolated, and smoothed, since where blur is wide, single pixels hold but noise. Shifts are in pixels of
+full size all the same.
 
 Smoothing is a joint bilateral filter of 49 tiles in a few lines of our own. The guided filters and the
 bilateral solver of opencv-contrib want that package in place of the OpenCV that reads our pictures (both are
@@ -29,14 +30,15 @@ from jaxtyping import Float, Float32
 
 from dioptre.methods.measure import kernels, threads, workers
 
-FULL, HALF = 1, 2  # pixels and rows that become one before views are compared
+FULL, HALF = 1, 2  # pixels and rows that become one before views are compared; half size is softened
+BINOMIAL, RIM = (1, 4, 6, 4, 1), 2  # what softens, in sixteenths, and pixels of half size that it costs
 TILE: Final = 8  # pixels, of that size
 LOCAL: Final = 12  # such pixels on each side that a local mean is taken over
 INDEPENDENT: Final = 8  # pixels of a tile that count as independent, for blur is smooth
 CONTRAST: Final = 0.2  # of the local mean: tiles whose brightness differs by this are hardly alike
 PASSES: Final = 2  # of smoothing
 FEW_TILES: Final = 3  # in each direction
-MOST_ALIKE: Final = 0.9999  # of two views: no two exposures are more alike than that
+MOST_ALIKE: Final = 0.998  # of two views: between more likeness than that, chance decides
 _INLINE: Final = 4  # images that are not worth a thread
 
 View = Float32[np.ndarray, "image row col"]
@@ -103,23 +105,21 @@ def zncc(left: View, right: View, reach: int) -> Curves:
 
 
 def soften(view: View) -> Float32[np.ndarray, "image half_row half_col"]:
-    """Returns a view at half size and smoothed, its square root taken, so that noise is even and low."""
+    """Returns a view at half size and smoothed, its square root taken, so that noise is even and low.
+
+    A rim of RIM pixels of that size is left out, since what is beyond it is not known: smoothed with a guess,
+    it would be alike in both views whatever their shift.
+    """
     view = np.ascontiguousarray(view)
     n, rows, cols = view.shape
     small = np.empty((n, rows // HALF, cols // HALF), np.float32)
     kernels().halve(view, small)
     for axis in (1, 2):
-        small = _binomial(small, axis)
+        count = max(0, small.shape[axis] - 2 * RIM)
+        parts = (np.take(small, np.arange(k, k + count), axis=axis) for k in range(len(BINOMIAL)))
+        weighted = [np.float32(weight / 16) * part for weight, part in zip(BINOMIAL, parts, strict=True)]
+        small = np.sum(weighted, axis=0, dtype=np.float32)
     return np.sqrt(np.maximum(small, 0.0), dtype=np.float32)
-
-
-def _binomial(view: View, axis: int) -> View:
-    """Returns a view smoothed by 1 4 6 4 1 along an axis, its border repeated."""
-    count = view.shape[axis]
-    padded = np.pad(view, [(2, 2) if at == axis else (0, 0) for at in range(3)], mode="edge")
-    parts = (np.take(padded, np.arange(k, k + count), axis=axis) for k in range(5))
-    weighted = (np.float32(w / 16) * part for w, part in zip((1, 4, 6, 4, 1), parts, strict=True))
-    return np.sum(list(weighted), axis=0, dtype=np.float32)
 
 
 def ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = False) -> Tiles:
@@ -131,19 +131,19 @@ def ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = Fals
         left: The left views.
         right: The right views.
         reach: In pixels of full size.
-        size: FULL or HALF.
+        size: FULL for views as they are, HALF for softened ones.
         held: Whether a tile that fits best at the end of the search has a say.
     """
-    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
-    n, rows, cols = left.shape
-    down, across = tiles_of(rows, cols, reach, size)
+    down, across = tiles_of(*left.shape[1:], reach, size)
+    small = [soften(view) if size == HALF else np.ascontiguousarray(view) for view in (left, right)]
+    n = len(left)
     shifts, weights = np.empty((n, down, across)), np.empty((n, down, across))
     likeness = np.empty((n, 2 * _steps(reach, size) + 1))
 
     def work(some: slice) -> None:
         found = shifts[some], weights[some], likeness[some]
-        how = size, held, LOCAL, TILE, INDEPENDENT, CONTRAST, PASSES
-        kernels().match_tiles(left[some], right[some], *how, *found)
+        how = held, LOCAL, TILE, INDEPENDENT, CONTRAST, PASSES
+        kernels().match_tiles(small[0][some], small[1][some], *how, *found)
 
     _share(work, n)
     return Tiles(size * shifts, weights / size**2, likeness, size)
@@ -151,13 +151,20 @@ def ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = Fals
 
 def tiles_of(rows: int, cols: int, reach: int, size: int = HALF) -> tuple[int, int]:
     """Returns how many tiles a patch has down and across."""
-    return rows // size // TILE, max(0, cols // size - 2 * _steps(reach, size)) // TILE
+    rim = 2 * rim_of(size)
+    across = cols // size - rim - 2 * _steps(reach, size)
+    return max(0, rows // size - rim) // TILE, max(0, across) // TILE
 
 
 def smallest_patch(reach: int, size: int = HALF) -> tuple[int, int]:
     """Returns the rows and columns of a patch with FEW_TILES in each direction."""
-    least = FEW_TILES * TILE
+    least = FEW_TILES * TILE + 2 * rim_of(size)
     return size * least, size * (least + 2 * _steps(reach, size))
+
+
+def rim_of(size: int) -> int:
+    """Returns how many pixels of a size are left out on each side."""
+    return RIM if size == HALF else 0
 
 
 def _steps(reach: int, size: int) -> int:

@@ -19,7 +19,7 @@ from dioptre.pipeline.simulate import SPLITS, photographs_of, read_textures
 from dioptre.simulate import sensor
 from dioptre.simulate.capture import Conditions, draw_surfaces
 from dioptre.simulate.device import Device
-from dioptre.simulate.wide import draw_wide_picture
+from dioptre.simulate.wide import WidePicture, draw_wide_picture
 
 PER_SCENE = 12  # pictures with the same surfaces, which are a shard
 SURFACES, SURFACE = 5, 1280  # of a scene, and their fine pixels
@@ -77,16 +77,21 @@ def simulate_wide(
     writer.finish()
 
 
-def _write_scene(writer: WidePictureWriter, simulation: WideSimulation, number: int) -> None:
-    split, conditions, camera = writer.splits[number], Conditions(), CameraModel.pixel3()
+def draw_scene(simulation: WideSimulation, split: str, number: int) -> list[WidePicture]:
+    """Returns the pictures of one scene."""
+    conditions, camera = Conditions(), CameraModel.pixel3()
     rng = np.random.default_rng([simulation.seed, list(SPLITS).index(split), number])
     device = Device.draw(rng)
     photographs = photographs_of(read_textures(simulation.textures), split)
     surfaces = draw_surfaces(rng, conditions.clutter, photographs, SURFACES, SURFACE)
-    pictures = [
+    return [
         draw_wide_picture(camera, device, surfaces, rng, conditions, simulation.size, SCALE)
         for _ in range(PER_SCENE)
     ]
+
+
+def _write_scene(writer: WidePictureWriter, simulation: WideSimulation, number: int) -> None:
+    pictures = draw_scene(simulation, writer.splits[number], number)
     writer.write_shard(
         number,
         np.stack([one.native for one in pictures]),

@@ -237,28 +237,21 @@ def _median(values, weights):
 
 
 @kernel
-def match_tiles(left, right, pool, held, local, tile, samples, contrast, passes, shifts, weights, likeness):
+def match_tiles(left, right, held, local, tile, samples, contrast, passes, shifts, weights, likeness):
     """Fills in the smoothed shifts of tiles and their weights, (image, down, across), and the likeness.
 
-    Views are taken at full size (`pool` 1) or at half size (2), and all is in such pixels; one patch after
-    the other, so that it stays in the cache.
+    One patch after the other, so that it stays in the cache.
     """
     n, down, across = shifts.shape
     reach = likeness.shape[1] // 2
-    size = (1, left.shape[1] // pool, left.shape[2] // pool)
-    small, one, other = np.empty(size, F), np.empty(size, F), np.empty(size, F)
+    size = (1, left.shape[1], left.shape[2])
+    one, other = np.empty(size, F), np.empty(size, F)
     curves = np.empty((1, down, across, 2 * reach + 1), F)
     raw, worth, guide = np.empty((1, down, across)), np.empty((1, down, across)), np.empty((1, down, across))
     about = np.empty((1, down, across))
     for i in range(n):
-        if pool == 1:
-            divide_by_local_mean(left[i : i + 1], local, one)
-            divide_by_local_mean(right[i : i + 1], local, other)
-        else:
-            halve(left[i : i + 1], small)
-            divide_by_local_mean(small, local, one)
-            halve(right[i : i + 1], small)
-            divide_by_local_mean(small, local, other)
+        divide_by_local_mean(left[i : i + 1], local, one)
+        divide_by_local_mean(right[i : i + 1], local, other)
         ssd_curves(one, other, reach, tile, curves)
         tile_minima(curves, samples, held, raw, worth)
         energy = 0.0
