@@ -115,7 +115,7 @@ def main() -> None:
         if at == 0:
             axes.legend(markerscale=3, fontsize=7)
     for key, values in found.items():
-        row = [*values, np.median(values, axis=0)]
+        row = [*values, np.median(values, axis=0).tolist()]
         print(f"{key:<26}" + "".join(f"{value:>8.3f}" for one in row for value in one))
     if len(sys.argv) > 2:
         save(figure, Path(sys.argv[2]))

@@ -1,16 +1,19 @@
 """The depth network from nothing, in small."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from dioptre.dataset.manifest import plain_json  # noqa: E402
 from dioptre.errors import FileError, InputError  # noqa: E402
 from dioptre.methods.depth_network import DepthNetwork  # noqa: E402
+from dioptre.methods.disparity import DEPTH  # noqa: E402
 from dioptre.methods.measure import THREADS  # noqa: E402
 from dioptre.pipeline import wide  # noqa: E402
+from dioptre.pipeline.depth_training import RECIPE as RECIPE_SHIPPED  # noqa: E402
 from dioptre.pipeline.depth_training import train_learned_depth  # noqa: E402
 from dioptre.pipeline.wide import WideSimulation  # noqa: E402
 from dioptre.train.depth_recipe import DepthRecipe  # noqa: E402
@@ -46,6 +49,12 @@ def test_a_network_is_made_from_nothing_and_nothing_is_made_twice(
     assert said == ["simulating wide", "training learned-depth"]
     with pytest.raises(FileError, match="another recipe"):
         make(replace(RECIPE, seed=1))
+
+
+def test_the_shipped_network_is_what_the_recipe_makes() -> None:
+    card = DEPTH.card
+    assert card["recipe"] == plain_json("recipe", asdict(RECIPE_SHIPPED))
+    assert card["validation"]["step"] <= RECIPE_SHIPPED.steps
 
 
 def test_impossible_pictures_are_refused() -> None:

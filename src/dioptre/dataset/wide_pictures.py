@@ -58,8 +58,8 @@ class WidePictureWriter:
         focus: Float64[np.ndarray, " picture"],
     ) -> None:
         """Writes the pictures of a shard."""
-        arrays = {"codes": codes, "depths": depths, "focus": focus}
-        write_file(_shard(self.path, number), lambda file: np.savez(file, **arrays))
+        path = _shard(self.path, number)
+        write_file(path, lambda file: np.savez(file, codes=codes, depths=depths, focus=focus))
 
     def finish(self) -> None:
         """Writes the manifest, with the hash of all shards."""

@@ -20,6 +20,7 @@ with the package, `dioptre.train.depth` how it learned.
 """
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -64,6 +65,11 @@ class DepthNetwork:
     def identity(self) -> str:
         """The SHA-256 of the file."""
         return _load(self.path)[1]
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """Where it came from; nothing if the file does not say."""
+        return json.loads(_load(self.path)[0].get_modelmeta().custom_metadata_map.get(CARD, "{}"))
 
     def __call__(self, left: View, right: View) -> Maps:
         """Returns the relative depth of pictures, one value for SCALE x SCALE pixels.

@@ -118,7 +118,7 @@ def soften(view: View) -> Float32[np.ndarray, "image half_row half_col"]:
         count = max(0, small.shape[axis] - 2 * RIM)
         parts = (np.take(small, np.arange(k, k + count), axis=axis) for k in range(len(BINOMIAL)))
         weighted = [np.float32(weight / 16) * part for weight, part in zip(BINOMIAL, parts, strict=True)]
-        small = np.sum(weighted, axis=0, dtype=np.float32)
+        small = np.asarray(np.sum(weighted, axis=0, dtype=np.float32))
     return np.sqrt(np.maximum(small, 0.0), dtype=np.float32)
 
 
@@ -134,9 +134,9 @@ def ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = Fals
         size: FULL for views as they are, HALF for softened ones.
         held: Whether a tile that fits best at the end of the search has a say.
     """
-    down, across = tiles_of(*left.shape[1:], reach, size)
+    n, rows, cols = left.shape
+    down, across = tiles_of(rows, cols, reach, size)
     small = [soften(view) if size == HALF else np.ascontiguousarray(view) for view in (left, right)]
-    n = len(left)
     shifts, weights = np.empty((n, down, across)), np.empty((n, down, across))
     likeness = np.empty((n, 2 * _steps(reach, size) + 1))
 

@@ -97,7 +97,7 @@ def draw_wide_scene(
     tilt = FLATTER * layout.tilt_indices * mean_step(camera.grid)
     depths = draw_depths(camera.grid, layout, int(rng.integers(SURFACES[0], SURFACES[1] + 1)), rng)
     slope = draw_slope(n, lighting, rng)
-    layers = []
+    layers: list[Layer] = []
     for depth in depths:
         picture = crop_surface(surfaces[int(rng.integers(len(surfaces)))], n, rng)
         kind = str(rng.choice(["slant", "curve"]))

@@ -26,7 +26,7 @@ from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dioptre import __version__
-from dioptre.dataset.manifest import begin_folder, hash_file, read_manifest, write_manifest
+from dioptre.dataset.manifest import begin_folder, hash_file, plain_json, read_manifest, write_manifest
 from dioptre.dataset.wide_pictures import WidePictures
 from dioptre.errors import FileError, InputError
 from dioptre.methods.depth_network import KIND
@@ -61,7 +61,7 @@ def train_depth(
     plan = {
         "kind": KIND,
         "dioptre": __version__,
-        "recipe": asdict(recipe),
+        "recipe": plain_json("recipe", asdict(recipe)),
         "data": training.manifest["sha256"],
     }
     if max(recipe.sizes) > training.form.size:
@@ -162,9 +162,14 @@ class _Training:
         return state["step"], ValidationResult(**state["best"])
 
     def _keep(self, step: int, best: ValidationResult) -> None:
-        state = {"network": self.network, "ema": self.ema, "optimiser": self.optimiser}
-        states = {name: one.state_dict() for name, one in state.items()}
-        save_state(self.out / CHECKPOINT, {"step": step, "best": asdict(best), **states})
+        state = {
+            "step": step,
+            "best": asdict(best),
+            "network": self.network.state_dict(),
+            "ema": self.ema.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+        }
+        save_state(self.out / CHECKPOINT, state)
 
 
 # Loss
@@ -196,7 +201,8 @@ def astray(maps: Float[Tensor, "batch _ _"], target: Defocus) -> Float[Tensor, "
 
 
 def _pooled(target: Defocus, maps: Float[Tensor, "batch _ _"]) -> Float[Tensor, "batch _ _"]:
-    return functional.adaptive_avg_pool2d(target[:, None], maps.shape[1:])[:, 0]
+    rows, cols = maps.shape[1:]
+    return functional.adaptive_avg_pool2d(target[:, None], (rows, cols))[:, 0]
 
 
 # Batches

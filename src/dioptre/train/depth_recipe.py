@@ -25,7 +25,7 @@ class DepthRecipe:
     """
 
     width: float = 1.0
-    steps: int = 4000
+    steps: int = 3000
     batch: int = 2
     sizes: tuple[int, ...] = (128, 192, 256)
     learning_rate: float = 2e-3
