@@ -21,13 +21,13 @@ from dioptre.methods.matching import FULL, HALF, Tiles, View, match_ssd
 REACH = 11
 
 
-def two_depths(rows: int = 192, cols: int = 256) -> tuple[View, View, np.ndarray]:
-    """Views whose upper third is shifted by 4 pixels and the rest by -2, and the shift of each row."""
+def two_depths(rows: int = 192, cols: int = 256, first: int = 0) -> tuple[View, View, np.ndarray]:
+    """Views of which a third from a row on is shifted by 4 pixels, the rest by -2, and each row's shift."""
     rng = np.random.default_rng(0)
     texture = gaussian_filter(rng.standard_normal((rows, cols + 20)), 2.5)
     texture = 0.4 + 0.1 * texture / texture.std()
     edge = 16 * (rows // 48)
-    shifts = np.where(np.arange(rows) < edge, 4, -2)
+    shifts = np.where((np.arange(rows) >= first) & (np.arange(rows) < first + edge), 4, -2)
     left = texture[:, 10 : 10 + cols]
     right = np.stack([row[10 - d : 10 - d + cols] for row, d in zip(texture, shifts, strict=True)])
     return left[None].astype(np.float32), right[None].astype(np.float32), shifts
@@ -43,11 +43,11 @@ def test_any_affine_map_of_the_depth_gives_the_shift_of_the_median() -> None:
 
 
 def test_the_median_may_be_that_of_the_middle_of_a_picture() -> None:
-    left, right, shifts = two_depths(240, 256)  # the edge is above the middle
+    left, right, shifts = two_depths(240, 256, first=80)
     small = np.repeat(shifts[::SCALE, None], 256 // SCALE, axis=1)[None].astype(np.float64)
-    small[:, :, 24:40] = 1.0  # as if something stood in the middle, of half the range
     whole, inner = (match_depth(lambda _l, _r: small, left, right, REACH, within=some) for some in (0, 48))
-    assert whole.shifts[0] < inner.shifts[0]
+    assert whole.shifts[0] == pytest.approx(-2.0, abs=0.2)
+    assert inner.shifts[0] == pytest.approx(4.0, abs=0.2)
 
 
 def test_a_map_that_says_nothing_leaves_what_tiles_say() -> None:

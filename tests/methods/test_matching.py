@@ -254,7 +254,7 @@ def test_the_weighted_median_is_the_value_that_half_the_weight_does_not_exceed()
 
 def test_tiles_leave_room_for_the_search() -> None:
     assert tiles_of(128, 128, 9) == (7, 6)
-    assert tiles_of(20, 10, 9) == (1, 0)
+    assert tiles_of(28, 10, 9) == (1, 0)
     assert ssd(*shifted_pair(0.0, np.random.default_rng(0)), 9).shifts.shape == (1, 7, 6)
     assert TILE * HALF == 16
     assert tiles_of(128, 128, 3, FULL) == (16, 15)
