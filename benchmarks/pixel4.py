@@ -7,7 +7,10 @@ relative defocus of the central 1344 x 1008 pixels (0 unknown), and `calibration
 `_right.png`, by which the right view is flat-fielded. No picture leaves this script: it prints numbers, and
 draws a plot of them.
 
-Patches have 128 pixels, every 64; each has one disparity, and the median of its part of the map.
+Patches have 128 pixels, every 64; each has one disparity, and the median of its part of the map. Each method
+searches the disparities of a whole ladder here, also those that search a small range around zero: what is
+measured is matching. A map has few values, one for each thing that was outlined: what varies within a thing
+counts against a method.
 
     all    those whose defocus is known in more than half of their pixels
     in     those that lie in the known map (95 %); others show something else beside it
@@ -26,13 +29,21 @@ from scipy.stats import spearmanr
 
 from dioptre.evaluate.figures import CHOSEN, INK, new_figure, save
 from dioptre.methods.calibration import Trust, find_calibration
-from dioptre.methods.disparity import Match, match_ssd, match_zncc
+from dioptre.methods.disparity import KINDS
+from dioptre.methods.matching import Match
 
 BLACK, WHITE = 1024.0, 16368.0
 CROP = (1008, 1344)  # rows, columns of a map
 PATCH, STRIDE = 128, 64
 SHEET_PX = 101  # over which the white sheets are averaged
 SURER = 0.7
+COLOURS = {
+    "zncc-disparity": INK,
+    "dioptre-zncc-disparity": CHOSEN,
+    "ssd-disparity": None,
+    "dioptre-ssd-disparity": None,
+}  # by method; None for not in the figure
+WHICH = ("all", "in", "sure")
 
 Picture = Float32[np.ndarray, "row col"]
 Patches = Float32[np.ndarray, "patch row col"]
@@ -84,28 +95,28 @@ def main() -> None:
     folder, table = Path(sys.argv[1]), find_calibration("center")
     names = sorted(path.name[:-9] for path in folder.glob("*_left.png"))
     figure, rng = new_figure(3.1 * len(names), 3.2), np.random.default_rng(0)
-    found = []
-    heads = (*(f"{kind} {which}" for kind in ("zncc", "ssd") for which in ("all", "in", "sure")), "most all")
-    print(f"{'pair':<8}" + "".join(f"{head:>12}" for head in heads))
+    print(f"{'':<26}" + "".join(f"{name:>20}{'':<4}" for name in (*names, "median")))
+    print(f"{'':<26}" + "".join(f"{which:>8}" for _ in (*names, "median") for which in WHICH))
+    found: dict[str, list[list[float]]] = {key: [] for key in (*COLOURS, "most")}
     for at, name in enumerate(names):
         left, right, defocus = patches_of(folder, name)
         known = np.asarray(np.mean(defocus > 0, axis=(1, 2), dtype=np.float64))
         truth = np.array([float(np.median(one[one > 0])) if (one > 0).any() else np.nan for one in defocus])
-        whole, tiles = match_zncc(left, right, table), match_ssd(left, right, table)
-        mostly = np.asarray(known > 0.5)
-        most = rank(truth + 1e-3 * rng.standard_normal(len(truth)), truth, mostly)
-        found.append(
-            (*measure(whole, table.zncc, truth, known), *measure(tiles, table.ssd, truth, known), most)
-        )
-        print(f"{name:<8}" + "".join(f"{value:>12.3f}" for value in found[-1]), flush=True)
         axes = figure.add_subplot(1, len(names), at + 1)
-        for match, colour, title in ((whole, INK, "zncc"), (tiles, CHOSEN, "ssd")):
-            axes.plot(truth[mostly], match.shifts[mostly], ".", color=colour, ms=3, label=title)
+        for key, colour in COLOURS.items():
+            match = KINDS[key].match(left, right, table.reach)
+            found[key].append(measure(match, table.fit_of(key).trust, truth, known))
+            if colour is not None:
+                axes.plot(truth[known > 0.5], match.shifts[known > 0.5], ".", color=colour, ms=3, label=key)
+        jitter = truth + 1e-3 * rng.standard_normal(len(truth))
+        found["most"].append([rank(jitter, truth, known > 0.5), rank(jitter, truth, known > 0.95), np.nan])
         axes.set(title=f"pair {name}", xlabel="defocus map", ylabel="disparity (px)" if at == 0 else "")
         axes.grid(alpha=0.25)
         if at == 0:
-            axes.legend(markerscale=3, fontsize=8)
-    print(f"{'median':<8}" + "".join(f"{value:>12.3f}" for value in np.median(found, axis=0)))
+            axes.legend(markerscale=3, fontsize=7)
+    for key, values in found.items():
+        row = [*values, np.median(values, axis=0).tolist()]
+        print(f"{key:<26}" + "".join(f"{value:>8.3f}" for one in row for value in one))
     if len(sys.argv) > 2:
         save(figure, Path(sys.argv[2]))
 

@@ -71,7 +71,7 @@ def test_only_a_method_for_one_look_can_be_asked_again() -> None:
         Method("x", "X", Problem.SINGLE_GREEN, FamilyOf(HalfWay), "test", looks=2, again=True)
 
 
-@pytest.mark.parametrize("key", ["zncc-disparity", "ssd-disparity"])
+@pytest.mark.parametrize("key", ["zncc-disparity", "dioptre-zncc-disparity", "dioptre-ssd-disparity"])
 def test_the_second_look_of_disparity_is_nearer(key: str) -> None:
     camera, rng = CameraModel.pixel3(), np.random.default_rng(5)
     dim = 0.1 * dead_leaves(208, 208, rng)

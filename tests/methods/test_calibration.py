@@ -9,12 +9,15 @@ import pytest
 from dioptre.errors import FileError, InputError
 from dioptre.methods.calibration import (
     SHIPPED,
+    THIN_LENS,
     Calibration,
+    Fit,
     Line,
     Trust,
     bilinear_weights,
     find_calibration,
 )
+from dioptre.methods.disparity import KINDS
 from dioptre.optics import CameraModel, FocusGrid
 
 
@@ -25,9 +28,7 @@ def small() -> Calibration:
         grid=FocusGrid.uniform(n=9),
         frame=(300, 400),
         gain=np.array([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]),
-        line=Line(-0.5, 0.01),
-        zncc=Trust(0.2, 0.01, 64.0),
-        ssd=Trust(),
+        fits={"one": Fit(Trust(0.2, 0.01, 64.0)), "other": Fit(Trust(), Line(-0.5, 0.01, 0.9))},
     )
 
 
@@ -44,7 +45,6 @@ def test_weights_of_a_place_sum_to_one() -> None:
 def test_the_search_reaches_the_disparities_of_the_whole_ladder(small: Calibration) -> None:
     span = small.grid.dioptres[-1] - small.grid.dioptres[0]
     assert small.reach >= 5.0 * span
-    assert replace(small, line=Line(-0.05)).reach >= 20 * span
 
 
 def test_a_file_gives_the_same_calibration_back(small: Calibration, tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_the_identity_follows_every_number(small: Calibration) -> None:
     gain[0, 0] += 1e-6
     others = [
         replace(small, gain=gain),
-        replace(small, line=Line(-0.5, 0.02)),
-        replace(small, ssd=Trust(0.31)),
+        replace(small, fits={**small.fits, "other": Fit(Trust(), Line(-0.5, 0.02, 0.9))}),
+        replace(small, fits={**small.fits, "one": Fit(Trust(0.31))}),
         replace(small, grid=FocusGrid.uniform(n=10)),
         replace(small, frame=(300, 401)),
     ]
@@ -84,8 +84,19 @@ def test_impossible_values_are_refused(small: Calibration, changed: dict[str, ob
         replace(small, **changed)
 
 
-@pytest.mark.parametrize("line", [(0.0, 0.0), (np.nan, 0.0), (1.0, np.inf)])
-def test_a_line_that_cannot_be_followed_is_refused(line: tuple[float, float]) -> None:
+def test_a_line_may_bend_where_the_disparity_is_0() -> None:
+    line = Line(-2.0, 0.5, 0.75)
+    np.testing.assert_allclose(line.at(np.array([-4.0, 0.0, 1.0])), [6.5, 0.5, -1.5])
+
+
+def test_a_calibration_without_a_method_says_which_it_has(small: Calibration) -> None:
+    assert small.fit_of("other").line.below == 0.9
+    with pytest.raises(FileError, match="mine is not for third: it has one, other"):
+        small.fit_of("third")
+
+
+@pytest.mark.parametrize("line", [(0.0, 0.0), (np.nan, 0.0), (1.0, np.inf), (1.0, 0.0, 0.0)])
+def test_a_line_that_cannot_be_followed_is_refused(line: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="slope"):
         Line(*line)
 
@@ -102,7 +113,8 @@ def test_trust_in_nothing_is_refused(trust: tuple[float, float, float]) -> None:
         ("layout = ", "not a TOML file"),
         ('name = "x"', "lacks 'layout'"),
         ("layout = 7", "layout 7"),
-        ("layout = 1\nframe = [1, 2]", "lacks 'name'"),
+        ("layout = 1", "layout 1"),
+        ("layout = 2\nframe = [1, 2]", "lacks 'name'"),
     ],
 )
 def test_a_file_that_is_no_calibration_is_an_error_of_the_file(
@@ -128,7 +140,11 @@ def test_the_shipped_ones_are_small_and_for_the_papers_phone(name: str) -> None:
     assert found.refusal(camera.grid, camera.frame) is None
     assert (SHIPPED / f"{name}.toml").stat().st_size < 4000
     assert (found.gain > 0).all()  # a thing behind the focus plane has a positive disparity
-    assert found.line.slope == pytest.approx(-1 / found.gain_at(np.zeros((1, 2)))[0], rel=0.2)
+    assert set(found.fits) == set(KINDS)
+    assert found.fits["zncc-disparity"].line == THIN_LENS
+    centre = found.gain_at(np.zeros((1, 2)))[0]
+    assert found.fits["ssd-disparity"].line.slope == pytest.approx(-1 / centre, rel=0.3)
+    assert found.fits["dioptre-ssd-disparity"].line.slope == pytest.approx(-1, rel=0.2)
     assert np.ptp(found.gain) > 0.1  # C varies over the field
 
 

@@ -7,7 +7,6 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from dioptre.errors import NetworkError
-from dioptre.methods.calibration import find_calibration
 from dioptre.methods.depth_network import (
     KIND,
     METADATA,
@@ -17,19 +16,18 @@ from dioptre.methods.depth_network import (
     match_depth,
     pool_tiles,
 )
-from dioptre.methods.disparity import match_ssd
-from dioptre.methods.matching import Tiles, View
+from dioptre.methods.matching import FULL, HALF, Tiles, View, match_ssd
 
-TABLE = find_calibration("center")
+REACH = 11
 
 
-def two_depths(rows: int = 192, cols: int = 256) -> tuple[View, View, np.ndarray]:
-    """Views whose upper third is shifted by 4 pixels and the rest by -2, and the shift of each row."""
+def two_depths(rows: int = 192, cols: int = 256, first: int = 0) -> tuple[View, View, np.ndarray]:
+    """Views of which a third from a row on is shifted by 4 pixels, the rest by -2, and each row's shift."""
     rng = np.random.default_rng(0)
     texture = gaussian_filter(rng.standard_normal((rows, cols + 20)), 2.5)
     texture = 0.4 + 0.1 * texture / texture.std()
     edge = 16 * (rows // 48)
-    shifts = np.where(np.arange(rows) < edge, 4, -2)
+    shifts = np.where((np.arange(rows) >= first) & (np.arange(rows) < first + edge), 4, -2)
     left = texture[:, 10 : 10 + cols]
     right = np.stack([row[10 - d : 10 - d + cols] for row, d in zip(texture, shifts, strict=True)])
     return left[None].astype(np.float32), right[None].astype(np.float32), shifts
@@ -39,16 +37,24 @@ def test_any_affine_map_of_the_depth_gives_the_shift_of_the_median() -> None:
     left, right, shifts = two_depths()
     small = np.repeat(shifts[::SCALE, None], 256 // SCALE, axis=1)[None].astype(np.float64)
     for gain, offset in ((1.0, 0.0), (-0.02, 7.0), (300.0, -4.0)):
-        match = match_depth(lambda _l, _r, g=gain, o=offset: g * small + o)
-        found = match(left, right, TABLE)
-        assert found.shifts[0] == pytest.approx(-2.0, abs=0.15)
+        for size in (FULL, HALF):
+            found = match_depth(lambda _l, _r, g=gain, o=offset: g * small + o, left, right, REACH, size)
+            assert found.shifts[0] == pytest.approx(-2.0, abs=0.15)
+
+
+def test_the_median_may_be_that_of_the_middle_of_a_picture() -> None:
+    left, right, shifts = two_depths(240, 256, first=80)
+    small = np.repeat(shifts[::SCALE, None], 256 // SCALE, axis=1)[None].astype(np.float64)
+    whole, inner = (match_depth(lambda _l, _r: small, left, right, REACH, within=some) for some in (0, 48))
+    assert whole.shifts[0] == pytest.approx(-2.0, abs=0.2)
+    assert 1.5 < inner.shifts[0] < 4.2  # tiles are smoothed towards the rest of the picture
 
 
 def test_a_map_that_says_nothing_leaves_what_tiles_say() -> None:
     left, right, _ = two_depths()
     right = np.roll(left, 3, axis=2)
-    flat = match_depth(lambda _l, _r: np.full((1, 48, 64), 5.0))(left, right, TABLE)
-    assert flat.shifts[0] == pytest.approx(match_ssd(left, right, TABLE).shifts[0], abs=0.1)
+    flat = match_depth(lambda _l, _r: np.full((1, 48, 64), 5.0), left, right, REACH)
+    assert flat.shifts[0] == pytest.approx(match_ssd(left, right, REACH).shifts[0], abs=0.1)
 
 
 def test_the_fit_is_that_of_weighted_least_squares() -> None:
@@ -70,10 +76,13 @@ def test_tiles_without_weight_do_not_crash() -> None:
 
 def test_a_tile_is_the_mean_of_its_part_of_the_map() -> None:
     maps = np.arange(32 * 32, dtype=np.float64).reshape(1, 32, 32)
-    tiles = Tiles(np.ones((1, 8, 6)), np.ones((1, 8, 6)), np.zeros((1, 13)))  # 6 steps of 2 pixels: column 12
-    found = pool_tiles(maps, tiles)
-    assert found[0, 0, 0] == maps[0, :4, 3:7].mean()
-    assert found[0, 7, 5] == maps[0, 28:, 23:27].mean()
+    tiles = Tiles(np.ones((1, 7, 6)), np.ones((1, 7, 6)), np.zeros((1, 13)))  # 6 steps of 2 pixels: column 12
+    found = pool_tiles(maps, tiles)  # and a rim of 4 pixels
+    assert found[0, 0, 0] == maps[0, 1:5, 4:8].mean()
+    assert found[0, 6, 5] == maps[0, 25:29, 24:28].mean()
+    small = Tiles(np.ones((1, 16, 14)), np.ones((1, 16, 14)), np.zeros((1, 7)), FULL)
+    maps = np.arange(32 * 30, dtype=np.float64).reshape(1, 32, 30)
+    assert pool_tiles(maps, small)[0, 2, 1] == maps[0, 4:6, 2:4].mean()
 
 
 # Files
@@ -109,7 +118,8 @@ def test_a_network_in_a_file_tells_the_depth_of_pictures(tmp_path: Path) -> None
     assert maps.shape == (1, 48, 64)
     assert maps[0, 0, 0] == pytest.approx(left[0, :4, :4].mean(), rel=1e-5)
     assert len(network.identity) == 64
-    assert np.isfinite(match_depth(network)(left, right, TABLE).shifts).all()
+    assert network.there
+    assert np.isfinite(match_depth(network, left, right, REACH).shifts).all()
     with pytest.raises(NetworkError, match="128 pixels or more"):
         network(left[:, :100], right[:, :100])
 
@@ -120,3 +130,4 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.onnx").write_bytes(b"nothing")
     with pytest.raises(NetworkError, match="cannot be read"):
         _ = DepthNetwork(tmp_path / "bad.onnx").identity
+    assert not DepthNetwork(tmp_path / "none.onnx").there

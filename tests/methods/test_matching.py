@@ -2,14 +2,19 @@
 
 import numpy as np
 import pytest
-from scipy.ndimage import fourier_shift, gaussian_filter, uniform_filter
+from scipy.ndimage import convolve, fourier_shift, gaussian_filter, uniform_filter
 
 from dioptre.methods.matching import (
+    FULL,
     HALF,
     INDEPENDENT,
     LOCAL,
     TILE,
     local_peaks,
+    match_softened,
+    match_ssd,
+    match_zncc,
+    soften,
     ssd,
     tiles_of,
     weighted_median,
@@ -160,20 +165,23 @@ def test_a_noisy_tile_weighs_less_and_one_without_texture_nothing() -> None:
     left, right = shifted_pair(0.0, np.random.default_rng(12), smooth=3.0)
     curves = np.stack([slow_ssd(left[0], right[0] + off, 4, 8) for off in (0.0, 0.02)])
     shifts, weights = np.empty(curves.shape[:3]), np.empty(curves.shape[:3])
-    kernels().tile_minima(curves.astype(np.float32), INDEPENDENT, shifts, weights)
+    kernels().tile_minima(curves.astype(np.float32), INDEPENDENT, False, shifts, weights)
     assert np.median(weights[1]) < np.median(weights[0])
     flat = np.full((1, 2, 2, 9), 0.3, np.float32)
     shifts, weights = np.empty((1, 2, 2)), np.empty((1, 2, 2))
-    kernels().tile_minima(flat, INDEPENDENT, shifts, weights)
+    kernels().tile_minima(flat, INDEPENDENT, False, shifts, weights)
     assert (weights == 0).all()
 
 
-def test_a_minimum_at_the_end_of_the_search_weighs_nothing() -> None:
+def test_a_minimum_at_the_end_of_the_search_weighs_nothing_unless_it_is_held() -> None:
     falling = np.linspace(1.0, 0.1, 9, dtype=np.float32)[None, None, None]
     shifts, weights = np.empty((1, 1, 1)), np.empty((1, 1, 1))
-    kernels().tile_minima(falling, INDEPENDENT, shifts, weights)
+    kernels().tile_minima(falling, INDEPENDENT, False, shifts, weights)
     assert shifts.item() == 4
     assert weights.item() == 0
+    kernels().tile_minima(falling, INDEPENDENT, True, shifts, weights)
+    assert shifts.item() == 4
+    assert weights.item() > 0
 
 
 def test_smoothing_is_deaf_to_an_outlier_and_keeps_an_edge() -> None:
@@ -187,6 +195,29 @@ def test_smoothing_is_deaf_to_an_outlier_and_keeps_an_edge() -> None:
         about = out.copy()
     assert np.abs(out[0, 5:, :3]).max() < 0.1
     assert np.abs(out[0, :, 5:] - 3).max() < 0.1
+
+
+def test_tiles_of_full_size_find_a_part_of_a_pixel_and_stay_at_the_end_of_a_small_search() -> None:
+    near, far = (shifted_pair(shift, np.random.default_rng(14)) for shift in (1.4, 5.0))
+    assert match_ssd(*near, 3, FULL).shifts[0] == pytest.approx(1.4, abs=0.05)
+    assert match_ssd(*far, 3, FULL, held=True).shifts[0] <= 3.0
+
+
+@pytest.mark.parametrize("shift", [-6.3, 0.4, 2.0])
+def test_softened_views_are_matched_in_pixels_of_full_size(shift: float) -> None:
+    pair = shifted_pair(shift, np.random.default_rng(15), smooth=3.0)
+    whole, soft = match_zncc(*pair, REACH), match_softened(*pair, REACH)
+    assert soft.shifts[0] == pytest.approx(shift, abs=0.1)
+    assert whole.shifts[0] == pytest.approx(shift, abs=0.05)
+    assert (soft.step, soft.pixels) == (HALF, 120 * 120)
+
+
+def test_softening_is_a_binomial_of_the_halved_view() -> None:
+    view = np.random.default_rng(16).random((2, 16, 18), dtype=np.float32)
+    small = view.reshape(2, 8, 2, 9, 2).mean(axis=(2, 4))
+    weights = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 256
+    expected = np.stack([convolve(one, weights) for one in small])[:, 2:-2, 2:-2]
+    np.testing.assert_allclose(soften(view), np.sqrt(expected), rtol=1e-5)
 
 
 # Small parts
@@ -222,7 +253,9 @@ def test_the_weighted_median_is_the_value_that_half_the_weight_does_not_exceed()
 
 
 def test_tiles_leave_room_for_the_search() -> None:
-    assert tiles_of(128, 128, 9) == (8, 6)
-    assert tiles_of(20, 10, 9) == (1, 0)
-    assert ssd(*shifted_pair(0.0, np.random.default_rng(0)), 9).shifts.shape == (1, 8, 6)
+    assert tiles_of(128, 128, 9) == (7, 6)
+    assert tiles_of(28, 10, 9) == (1, 0)
+    assert ssd(*shifted_pair(0.0, np.random.default_rng(0)), 9).shifts.shape == (1, 7, 6)
     assert TILE * HALF == 16
+    assert tiles_of(128, 128, 3, FULL) == (16, 15)
+    assert ssd(*shifted_pair(0.0, np.random.default_rng(0)), 3, FULL).shifts.shape == (1, 16, 15)

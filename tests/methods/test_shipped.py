@@ -9,6 +9,7 @@ import pytest
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
 from dioptre.methods import METHODS, find_method
 from dioptre.methods.base import ANY, WHOLE, best_index
+from dioptre.methods.disparity import DEPTH
 from dioptre.methods.learned import WEIGHTS, Learned
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.posterior import BEYOND, DepthPrior
@@ -51,7 +52,8 @@ def error(stack: FocalStack, key: str) -> float:
 
 def test_all_files_are_rows_and_small() -> None:
     files = list(WEIGHTS.glob("*.onnx"))
-    assert {file.stem for file in files} == set(LEARNED)
+    assert {file.stem for file in files} == {*LEARNED, DEPTH.path.stem}
+    assert DEPTH.path.stat().st_size < 1e6
     assert sum(file.stat().st_size for file in files) < 25e6
 
 

@@ -9,10 +9,11 @@ from dioptre.cli import main
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import InputError
 from dioptre.methods.calibration import Calibration, bilinear_weights, find_calibration
-from dioptre.methods.disparity import Match
+from dioptre.methods.disparity import KINDS
+from dioptre.methods.matching import Match
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.calibrating import (
-    ZNCC,
+    PLANES,
     Looks,
     calibrate,
     fit_table,
@@ -82,10 +83,23 @@ def test_ransac_is_deaf_to_a_third_of_outliers() -> None:
     x = rng.uniform(-6, 6, 300)
     y = -1.25 * x + 0.1 + rng.normal(0, 0.05, 300)
     y[::3] = rng.uniform(-8, 8, 100)
-    line, inliers = ransac_line(x, y, rng)
+    line = ransac_line(x, y, rng)
     assert line.slope == pytest.approx(-1.25, abs=0.02)
     assert line.offset == pytest.approx(0.1, abs=0.03)
-    assert 0.6 < inliers < 0.8
+    assert line.below == 1.0
+
+
+def test_a_line_that_is_steeper_below_0_is_found_among_outliers() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-6, 6, 600)
+    y = -1.0 * np.where(x < 0, 0.85 * x, x) - 0.1 + rng.normal(0, 0.2, 600)
+    y[::5] += rng.uniform(-5, 5, 120)
+    line = ransac_line(x, y, rng, sides=True)
+    assert line.slope == pytest.approx(-1.0, abs=0.03)
+    assert line.below == pytest.approx(0.85, abs=0.03)
+    assert line.offset == pytest.approx(-0.1, abs=0.08)
+    one_side = ransac_line(np.abs(x), -np.abs(x), rng, sides=True)
+    assert (one_side.slope, one_side.below) == (-1.0, 1.0)
 
 
 @pytest.mark.parametrize("x", [np.ones(5), np.ones(1)])
@@ -101,7 +115,7 @@ def test_trust_follows_the_errors() -> None:
     spreads = []
     for error in (0.1, 0.5):
         shifts = table.gain_at(where) * (focus - depth + rng.normal(0, error, 400))
-        spreads.append(fit_trust(ZNCC, looks_of(shifts, where, focus, depth), table).spread)
+        spreads.append(fit_trust(PLANES, looks_of(shifts, where, focus, depth), table).spread)
     assert spreads[0] < spreads[1]
 
 
@@ -130,8 +144,10 @@ def test_own_stacks_make_a_calibration_that_a_method_uses(tmp_path: Path) -> Non
     assert Calibration.from_toml(out).identity == found.identity
     assert found.name == "mine"
     assert found.gain_at(np.zeros((1, 2)))[0] == pytest.approx(0.84, rel=0.1)
-    assert left_over.zncc_indices < 1.5
-    assert left_over.ssd_indices < 1.5
+    assert set(found.fits) == set(left_over.indices) == set(KINDS)
+    assert left_over.indices["dioptre-zncc-disparity"] < 1.5
+    assert left_over.indices["dioptre-ssd-disparity"] < 1.5
+    assert left_over.indices["zncc-disparity"] > 1.5  # a small range around zero does not reach
     assert steps[0][0] == 0
     assert steps[-1][0] == steps[-1][1]
 
@@ -157,7 +173,7 @@ def test_the_command_writes_a_file_and_a_picture(tmp_path: Path, capsys: pytest.
     out, figure = tmp_path / "mine.toml", tmp_path / "c.png"
     code = main(["calibrate", str(store), str(out), "--starts", "4", "--figure", str(figure), "--json"])
     assert code == 0
-    assert '"zncc_indices"' in capsys.readouterr().out
+    assert '"indices": {"zncc-disparity"' in capsys.readouterr().out
     assert out.is_file()
     assert figure.stat().st_size > 1000
     assert main(["calibrate", str(tmp_path), str(out)]) == 2

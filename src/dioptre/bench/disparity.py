@@ -21,6 +21,7 @@ from dioptre.methods.calibration import find_calibration
 from dioptre.methods.kernels.matching import FLOOR, NEIGHBOURS, STRAY, WIDTH
 from dioptre.methods.matching import (
     CONTRAST,
+    FULL,
     INDEPENDENT,
     LOCAL,
     PASSES,
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str]) -> None:
         write_line(f"{name:<8}{slow_ms:>10.0f}{our_ms:>12.2f}{ratio:>8.0f}{apart:>10.4f}  {verdict}")
     pixels = np.stack([left[:1], right[:1]], axis=1)[:, None]
     look = FocalStack(pixels, np.array([[20]]), CameraModel.pixel3().grid)
-    for key in ("zncc-disparity", "ssd-disparity"):
+    for key in ("zncc-disparity", "ssd-disparity", "dioptre-zncc-disparity", "dioptre-ssd-disparity"):
         one_ms = best_ms(partial(METHODS[key].build().posterior, look), 50)
         verdict = "ok" if one_ms < LOOK_MS else f"above the promised {LOOK_MS:g} ms"
         write_line(f"one look of {key}: {one_ms:.2f} ms  {verdict}")
@@ -89,7 +90,7 @@ def fast_zncc(left: View, right: View, reach: int) -> Shifts:
 
 def fast_ssd(left: View, right: View, reach: int) -> Shifts:
     """Returns the median shift of each patch's tiles."""
-    return ssd(left, right, reach).medians()
+    return ssd(left, right, reach, FULL).medians()
 
 
 # Plain
@@ -117,29 +118,27 @@ def _correlation(left: Picture, right: Picture, shift: int) -> float:
 def plain_ssd(left: View, right: View, reach: int) -> Shifts:
     """Returns the same, one shift after the other, and smoothing by one neighbour after the other."""
     found = []
-    steps = -(-reach // 2)
     for pair in zip(left, right, strict=True):
         one, other = (_flat_field(view) for view in pair)
-        across = (one.shape[1] - 2 * steps) // TILE
+        across = (one.shape[1] - 2 * reach) // TILE
         width, down = across * TILE, one.shape[0] // TILE
-        part = one[:, steps : steps + width]
+        part = one[:, reach : reach + width]
         curves = np.stack(
             [
                 ((part - other[:, k : k + width]) ** 2).reshape(down, TILE, across, TILE).sum(axis=(1, 3))
-                for k in range(2 * steps + 1)
+                for k in range(2 * reach + 1)
             ],
             axis=-1,
         )
         guide = part.reshape(down, TILE, across, TILE).mean(axis=(1, 3))
-        found.append(2 * _smoothed_median(*_minima(curves, steps), guide))
+        found.append(_smoothed_median(*_minima(curves, reach), guide))
     return np.array(found)
 
 
 def _flat_field(view: Picture) -> Picture:
-    small = view.reshape(view.shape[0] // 2, 2, view.shape[1] // 2, 2).mean(axis=(1, 3))
     side = 2 * LOCAL + 1
-    inside = uniform_filter(np.ones_like(small), side, mode="constant")
-    return small * inside / uniform_filter(small, side, mode="constant") - 1
+    inside = uniform_filter(np.ones_like(view), side, mode="constant")
+    return view * inside / uniform_filter(view, side, mode="constant") - 1
 
 
 def _minima(

@@ -48,9 +48,11 @@ def run_calibrate(config: Calibrate) -> int:
         return DONE
     sys.stdout.write(
         f"wrote {config.out}: C is {found.gain.min():.3f} to {found.gain.max():.3f} pixels a dioptre over "
-        f"the frame ({left_over.table_px:.3f} px left over); the line has {found.line.slope:.3f} dioptres a "
-        f"pixel and leaves {left_over.line_dioptres:.3f} dioptres ({100 * left_over.inliers:.0f} % inliers)\n"
-        f"on {left_over.looks} looks: zncc-disparity {left_over.zncc_indices:.2f} indices off, ssd-disparity "
-        f"{left_over.ssd_indices:.2f} in the central crop\n"
+        f"the frame ({left_over.table_px:.3f} px left over)\non {left_over.looks} looks:\n"
     )
+    for key, fit in found.fits.items():
+        sys.stdout.write(
+            f"  {key:<24}{left_over.indices[key]:6.2f} indices off; {fit.line.slope:.3f} dioptres a pixel "
+            f"{fit.line.offset:+.3f}, {100 * left_over.inliers[key]:.0f} % inliers\n"
+        )
     return DONE

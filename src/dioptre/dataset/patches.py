@@ -312,7 +312,7 @@ def _scale_few(
 ) -> None:
     """Fills out with pixels of some slices: without the compiler, which takes a second to load."""
     for at, index in enumerate(wanted.tolist()):  # one slice at a time stays in the processor's cache
-        _codes_to_patch(codes[index], form, out[at])
+        codes_to_patch(codes[index], form, out[at])
 
 
 def _scale_many(
@@ -328,7 +328,7 @@ def _scale_many(
     scale_patch(codes, wanted, form.rows_per_native, np.float32(form.black), scale, out)
 
 
-def _codes_to_patch(
+def codes_to_patch(
     native: UInt16[np.ndarray, "view native_row col"],
     form: StoreFormat,
     out: Float32[np.ndarray, "view row col"],

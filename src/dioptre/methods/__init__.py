@@ -9,7 +9,7 @@ METHODS is one literal table. It feeds the command line, the tables, the tests a
     matching  disparity between the left and the right view
     calibration  what turns disparity into a focus, as data
     disparity  the single-look baselines that do
-    depth_network  learned depth, fitted to disparity: how a network would be used
+    depth_network  learned depth, fitted to disparity
     learned   networks in ONNX files; those that come with the package are in dioptre/weights
     frame     all patches of a whole frame at once
     kernels   what runs in the inner loops, by subject
@@ -45,8 +45,8 @@ def _stereo(key: str, title: str, source: str) -> Method:
     return Method(key, title, Problem.STACK_DUAL_PIXEL, STEREO, source)
 
 
-def _disparity(key: str, title: str, source: str) -> Method:
-    return Method(key, title, Problem.SINGLE_DUAL_PIXEL, DISPARITY, source, looks=1, again=True)
+def _disparity(key: str, title: str, source: str, in_paper: bool = True) -> Method:
+    return Method(key, title, Problem.SINGLE_DUAL_PIXEL, DISPARITY, source, in_paper, looks=1, again=True)
 
 
 def _learned(key: str, title: str, problem: Problem, looks: int, after: str = "") -> Method:
@@ -120,8 +120,24 @@ _ROWS: Final = (
     _learned("l2a-stack-dp", "Our Model", Problem.STACK_DUAL_PIXEL, WHOLE),
     _disparity("zncc-disparity", "ZNCC Disparity with Calibration", "Barnea 1972, Hannah 1974, Wadhwa 2018"),
     _disparity("ssd-disparity", "SSD Disparity", "Wadhwa 2018"),
+    _disparity("learned-depth", "Learned Depth", "Garg 2019"),
     _learned("l2a-single-dp", "Our Model", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("l2a-two-step-dp", "Our Model, second step", Problem.SINGLE_DUAL_PIXEL, 2, "l2a-single-dp"),
+    _disparity(
+        "dioptre-zncc-disparity",
+        "ZNCC Disparity of the whole ladder",
+        "ours, after Wadhwa 2018",
+        in_paper=False,
+    ),
+    _disparity(
+        "dioptre-ssd-disparity",
+        "SSD Disparity of the whole ladder",
+        "ours, after Wadhwa 2018",
+        in_paper=False,
+    ),
+    _disparity(
+        "dioptre-learned-depth", "Learned Depth of the whole ladder", "ours, after Garg 2019", in_paper=False
+    ),
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),
     _learned("l2a-single-green", "Our Model", Problem.SINGLE_GREEN, 1),

@@ -6,11 +6,12 @@ lens is focused and z* where the thing is:
 * **The field table** holds C, in pixels for each dioptre, at evenly spaced places of the frame (factories
   measure it on planes of known distance). Between them it is bilinear: rows from the top, columns from the
   left, the outermost values at the frame's borders.
-* **The line** has 1/z* - 1/z = slope d + offset for the whole frame.
+* **A line** has 1/z* - 1/z = slope d + offset for the whole frame.
 
-A place is (x, y), each in [-1, 1] over the frame, as in a FocalStack. `Trust` says how far what was
-matched may be off. A calibration belongs to one ladder and one size of frame, and is a TOML file; its
-hash is the identity of a method that uses it.
+Each method has a `Fit` of its own: a line, of the disparity or of what the table makes of it, and `Trust`,
+which says how far what was matched may be off. A place is (x, y), each in [-1, 1] over the frame, as in a
+FocalStack. A calibration belongs to one ladder and one size of frame, and is a TOML file; its hash is the
+identity of a method that uses it.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ import json
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +36,7 @@ CLOSE: Final = 1e-3  # dioptres: ladders that differ by less are the same
 MARGIN_PX: Final = (
     2  # that a search goes beyond the disparities of the ladder, to see what lies past its ends
 )
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 
 Places = Float[np.ndarray, "batch 2"]
 
@@ -65,16 +66,56 @@ class Trust:
 
 @dataclass(frozen=True)
 class Line:
-    """1/z* - 1/z = slope d + offset: dioptres for each pixel of disparity, and dioptres."""
+    """1/z* - 1/z = slope d + offset, where d is the disparity in pixels or, by the field table, in dioptres.
+
+    Attributes:
+        slope: Dioptres for each of d.
+        offset: Dioptres.
+        below: How many times a negative d counts: blur may grow faster on one side of the focus.
+    """
 
     slope: float
     offset: float = 0.0
+    below: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.slope) and math.isfinite(self.offset) and self.slope != 0):
+        sound = all(math.isfinite(value) for value in (self.slope, self.offset, self.below))
+        if not (sound and self.slope != 0 and self.below > 0):
             raise InputError(
-                f"a line has a finite slope, not 0, and offset, not {self.slope:g} and {self.offset:g}"
+                "a line has a finite slope, not 0, a finite offset and a positive weight below 0, not "
+                f"{self.slope:g}, {self.offset:g} and {self.below:g}"
             )
+
+    def at(self, disparity: Float[np.ndarray, "*any"]) -> Float[np.ndarray, "*any"]:
+        """Returns 1/z* - 1/z for disparities, in dioptres."""
+        return self.slope * np.where(disparity < 0, self.below * disparity, disparity) + self.offset
+
+
+THIN_LENS: Final = Line(-1.0)  # of what the field table makes of a disparity
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What one method needs of a calibration beside the field table.
+
+    Attributes:
+        trust: How far what it matches may be off.
+        line: What turns that into a focus.
+    """
+
+    trust: Trust = field(default_factory=Trust)
+    line: Line = THIN_LENS
+
+    def to_json(self) -> dict[str, float]:
+        """Returns its numbers by name."""
+        return {**vars(self.line), **vars(self.trust)}
+
+    @classmethod
+    def from_json(cls, entries: Mapping[str, Any]) -> "Fit":
+        """Returns the fit that `to_json` wrote."""
+        numbers = {key: float(value) for key, value in entries.items()}
+        line = Line(numbers.pop("slope"), numbers.pop("offset"), numbers.pop("below"))
+        return cls(Trust(**numbers), line)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +127,14 @@ class Calibration:
         grid: Its ladder, in known dioptres.
         frame: Rows and columns of its frame.
         gain: The field table: C in pixels for each dioptre of defocus, of one sign everywhere.
-        line: The line for the median disparity of tiles.
-        zncc: How far the disparity of a whole patch may be off.
-        ssd: How far the median disparity of tiles may be off.
+        fits: What each method needs beside it, by the method's key.
     """
 
     name: str
     grid: FocusGrid
     frame: tuple[int, int]
     gain: Float[np.ndarray, "down across"]
-    line: Line
-    zncc: Trust
-    ssd: Trust
+    fits: Mapping[str, Fit]
 
     def __post_init__(self) -> None:
         gain = np.array(self.gain, dtype=np.float64)
@@ -120,8 +157,17 @@ class Calibration:
     def reach(self) -> int:
         """Pixels of disparity in which to search: those of the whole ladder, and a few beyond its ends."""
         span = self.grid.dioptres[-1] - self.grid.dioptres[0]
-        steepest = max(float(np.abs(self.gain).max()), 1 / abs(self.line.slope))
-        return math.ceil(steepest * span) + MARGIN_PX
+        return math.ceil(float(np.abs(self.gain).max()) * span) + MARGIN_PX
+
+    def fit_of(self, key: str) -> Fit:
+        """Returns what a method needs.
+
+        Raises:
+            FileError: If the calibration was made without it.
+        """
+        if key not in self.fits:
+            raise FileError(f"the calibration {self.name} is not for {key}: it has {', '.join(self.fits)}")
+        return self.fits[key]
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
         """Returns why it is not for pictures of this ladder, rows and columns; None if it may be."""
@@ -147,9 +193,7 @@ class Calibration:
             "frame": list(self.frame),
             "dioptres": self.grid.to_json(),
             "gain": self.gain.tolist(),
-            "line": {"slope": self.line.slope, "offset": self.line.offset},
-            "zncc": vars(self.zncc),
-            "ssd": vars(self.ssd),
+            "fits": {key: fit.to_json() for key, fit in self.fits.items()},
         }
 
     @property
@@ -165,10 +209,10 @@ class Calibration:
             about: Where it comes from and what it leaves over, by name; comments, which nobody reads back.
         """
         notes = "".join(f"# {name}: {_short(value)}\n" for name, value in (about or {}).items())
-        trusts = "".join(
-            f"\n[{name}]  # dioptres, dioptres for each pixel, pixels\n"
-            + "".join(f"{key} = {float(value)!r}\n" for key, value in vars(trust).items())
-            for name, trust in (("zncc", self.zncc), ("ssd", self.ssd))
+        fits = "".join(
+            f"\n[fits.{key}]  # line and trust, in dioptres and pixels\n"
+            + "".join(f"{name} = {float(value)!r}\n" for name, value in fit.to_json().items())
+            for key, fit in self.fits.items()
         )
         Path(path).write_text(
             f"{notes}layout = {LAYOUT}\n"
@@ -177,8 +221,7 @@ class Calibration:
             f"dioptres = [  # far to near\n{_lines(self.grid.dioptres)}]\n"
             f"gain = [  # pixels for each dioptre; rows from the top, columns from the left\n"
             + "".join(f"  [{', '.join(map(repr, row))}],\n" for row in self.gain.tolist())
-            + f"]\n\n[line]  # dioptres for each pixel, dioptres\nslope = {float(self.line.slope)!r}\n"
-            f"offset = {float(self.line.offset)!r}\n{trusts}",
+            + f"]\n{fits}",
             encoding="utf-8",
         )
 
@@ -214,9 +257,7 @@ class Calibration:
             grid=FocusGrid.from_json(table["dioptres"]),
             frame=(int(rows), int(cols)),
             gain=np.array(table["gain"], dtype=np.float64),
-            line=Line(**{key: float(value) for key, value in table["line"].items()}),
-            zncc=Trust(**{key: float(value) for key, value in table["zncc"].items()}),
-            ssd=Trust(**{key: float(value) for key, value in table["ssd"].items()}),
+            fits={key: Fit.from_json(entries) for key, entries in table["fits"].items()},
         )
 
 

@@ -9,23 +9,18 @@ be better than they are at telling *how far* the lens is off.
 **The file.** An ONNX file with one input `views`, (batch, 2, row, col), pixels as a FocalStack has them,
 rows and columns multiples of STRIDE and at least LEAST; one output `depth`, (batch, row / SCALE, col /
 SCALE), larger for what is nearer or for what is farther, all the same. What the network wants done to its
-input is inside. Its metadata holds "learned-depth" under the key "dioptre-depth".
+input is inside. Its metadata holds "learned-depth" under the key "dioptre-depth", and where it came from
+under "dioptre-depth-card", as JSON.
 
-**How large a picture.** One patch of 128 pixels has 48 tiles to fit two numbers to, all of one depth as
-often as not: then only the offset is told, and the answer is that of the tiles, smoothed. With 384 pixels
-around the patch there are some 500 tiles of several depths. A larger picture is to be handed over as the
-region; the median is then the region's.
-
-**Training is to come**, as a recipe and a network of the train room. Some 0.15 M parameters, half the
-widths of the published re-implementation: a stem of 7 x 7 at stride 2 beside max-pooled views, residual
-blocks with depthwise 3 x 3 convolutions to stride 16, a decoder with skips to stride SCALE, heads at three
-scales. The loss at each scale is the least over a and b of the mean of (a D + b - t)^2, in closed form with
-a ridge of 1e-5, where t is the simulated disparity of each pixel; weights of scales halve. The data are
-wide patches of the simulator, 384 pixels with the margin that `View.margin` says, of several layers, at one
-random focus each.
+**How large a picture.** Rows and columns from LEAST on. One patch of 128 pixels has at most a few hundred
+tiles to fit two numbers to, all of one depth as often as not: then only the offset is told, and the answer is
+that of the tiles, smoothed. The paper's pictures are a thousand pixels wide. A larger picture is to be handed
+over as the region; the median is then the region's. `dioptre.train.networks.depth` is the network that comes
+with the package, `dioptre.train.depth` how it learned.
 """
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -36,15 +31,14 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import NetworkError
-from dioptre.methods.calibration import Calibration
-from dioptre.methods.disparity import Match
 from dioptre.methods.learned import session_of
-from dioptre.methods.matching import HALF, TILE, Tiles, View, ssd, weighted_median
+from dioptre.methods.matching import HALF, TILE, Match, Tiles, View, rim_of, ssd, weighted_median
 
 SCALE: Final = 4  # pixels of a view for one of the map
 STRIDE: Final = 16  # rows and columns are multiples of this
 LEAST: Final = 128  # rows and columns
-METADATA: Final = "dioptre-depth"
+INPUT, OUTPUT = "views", "depth"
+METADATA, CARD = "dioptre-depth", "dioptre-depth-card"
 KIND: Final = "learned-depth"
 FLAT: Final = 1e-10  # variance of a map relative to its square mean: below this it is of one depth
 
@@ -63,9 +57,19 @@ class DepthNetwork:
     path: Path
 
     @property
+    def there(self) -> bool:
+        """Whether there is such a file."""
+        return self.path.is_file()
+
+    @property
     def identity(self) -> str:
         """The SHA-256 of the file."""
         return _load(self.path)[1]
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """Where it came from; nothing if the file does not say."""
+        return json.loads(_load(self.path)[0].get_modelmeta().custom_metadata_map.get(CARD, "{}"))
 
     def __call__(self, left: View, right: View) -> Maps:
         """Returns the relative depth of pictures, one value for SCALE x SCALE pixels.
@@ -81,7 +85,7 @@ class DepthNetwork:
                 f"a depth network sees pictures of {LEAST} pixels or more, not {left.shape[1:]}"
             )
         views = np.stack([left[:, :rows, :cols], right[:, :rows, :cols]], axis=1)
-        (maps,) = _load(self.path)[0].run(["depth"], {"views": views})
+        (maps,) = _load(self.path)[0].run([OUTPUT], {INPUT: views})
         if maps.shape != (len(left), rows // SCALE, cols // SCALE) or not np.isfinite(maps).all():
             raise NetworkError(
                 f"{self.path} answered {maps.shape} for views of {views.shape}, or not finitely"
@@ -102,36 +106,51 @@ def _load(path: Path) -> tuple[Any, str]:
     return session, hashlib.sha256(content).hexdigest()
 
 
-def match_depth(depth: DepthMap) -> Callable[[View, View, Calibration], Match]:
-    """Returns a matcher, as `disparity.Kind` wants one, that fits a network's map to the shifts of tiles.
+def match_depth(
+    depth: DepthMap,
+    left: View,
+    right: View,
+    reach: int,
+    size: int = HALF,
+    held: bool = False,
+    within: int = 0,
+) -> Match:
+    """Returns the median of a network's map, fitted to the shifts of tiles.
 
     Args:
         depth: Tells the relative depth of pictures: a `DepthNetwork`, or any other function.
+        left: The left views.
+        right: The right views.
+        reach: Pixels in which the tiles are searched, to each side.
+        size: Of the tiles' pixels, FULL or HALF.
+        held: Whether a tile that fits best at the end of the search has a say.
+        within: Rows and columns in the middle of a picture whose median is wanted; 0 for all.
     """
-
-    def match(left: View, right: View, calibration: Calibration) -> Match:
-        tiles = ssd(left, right, calibration.reach)
-        maps = pool_tiles(depth(left, right), tiles)
-        fitted, off = fit_to_tiles(maps, tiles)
-        middle = np.median(fitted.reshape(len(left), -1), axis=1)
-        return Match(
-            middle, np.zeros(len(left)), off / 2, tiles.likeness, tiles.shifts[0].size * TILE**2, HALF
-        )
-
-    return match
+    tiles = ssd(left, right, reach, size, held)
+    fitted, off = fit_to_tiles(pool_tiles(depth(left, right), tiles), tiles)
+    if within:
+        side = max(1, round(within / (size * TILE)))
+        down, across = ((length - side) // 2 for length in fitted.shape[1:])
+        fitted = fitted[:, down : down + side, across : across + side]
+    middle = np.median(fitted.reshape(len(left), -1), axis=1)
+    count = tiles.shifts[0].size
+    return Match(middle, np.zeros(len(left)), off / 2, tiles.likeness, count * TILE**2, size)
 
 
 def pool_tiles(maps: Maps, tiles: Tiles) -> Float[np.ndarray, "image down across"]:
     """Returns the mean of a map in each tile; where the map ends, its last whole tile's."""
     _, down, across = tiles.shifts.shape
-    side = HALF * TILE // SCALE
-    first = HALF * (tiles.likeness.shape[1] // 2) // SCALE  # tiles begin where the search has room
+    side = tiles.size * TILE // SCALE
+    rim = rim_of(tiles.size)
+    top, first = (  # tiles begin where the search has room
+        tiles.size * begin // SCALE for begin in (rim, rim + tiles.likeness.shape[1] // 2)
+    )
     wanted = (
         (0, 0),
-        (0, max(0, down * side - maps.shape[1])),
+        (0, max(0, top + down * side - maps.shape[1])),
         (0, max(0, first + across * side - maps.shape[2])),
     )
-    part = np.pad(maps, wanted, mode="edge")[:, : down * side, first : first + across * side]
+    part = np.pad(maps, wanted, mode="edge")[:, top : top + down * side, first : first + across * side]
     return part.reshape(len(maps), down, side, across, side).mean(axis=(2, 4))
 
 

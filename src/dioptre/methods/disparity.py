@@ -6,8 +6,15 @@ disparity d (`methods.matching`), which tells how far and on which side the lens
 
 * `zncc-disparity` matches whole patches, and takes C from the field table (the paper's "ZNCC Disparity with
   Calibration").
-* `ssd-disparity` matches tiles, and turns their median by the line (the paper's "SSD Disparity", after
+* `ssd-disparity` matches tiles, and turns their median by a line (the paper's "SSD Disparity", after
   Wadhwa 2018).
+* `learned-depth` fits the map of a network to the tiles (the paper's "Learned Depth", after Garg 2019;
+  `methods.depth_network`).
+
+These three search "a small range around zero", as the paper says: Wadhwa's 3 pixels to each side, some 17
+positions of the ladder. `dioptre-zncc-disparity`, `dioptre-ssd-disparity` and `dioptre-learned-depth` search
+the disparities of the whole ladder in softened views, and have a line, bent at 0, of what the field table
+makes of the disparity: blur grows faster on one side of the focus than on the other.
 
 A key may name its calibration after an @: `zncc-disparity@left`, `ssd-disparity@my-phone.toml`; without, it
 is that of the simulated phone `center`.
@@ -20,28 +27,30 @@ of the peak, and by how much tiles disagree. The likeliest position (`Decision.M
 1/z - d / C, as in the paper.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.errors import MethodError
-from dioptre.methods.calibration import Calibration, Places, Trust, find_calibration
+from dioptre.methods.calibration import Calibration, Fit, Places, Trust, find_calibration
+from dioptre.methods.depth_network import LEAST, DepthNetwork, match_depth
+from dioptre.methods.learned import WEIGHTS
 from dioptre.methods.matching import (
-    FEW_TILES,
+    FULL,
     HALF,
-    TILE,
-    Curves,
+    MOST_ALIKE,
+    Match,
     View,
-    bend_at,
     local_peaks,
+    match_softened,
+    match_ssd,
+    match_zncc,
     smallest_patch,
-    ssd,
-    tiles_of,
-    weighted_median,
-    zncc,
 )
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
@@ -49,54 +58,10 @@ from dioptre.stack import LEFT, RIGHT, FocalStack
 
 AT: Final = "@"  # before the name of a calibration
 DEFAULT: Final = "center"
+SMALL_PX: Final = 3  # to each side: "a small range around zero" (paper), that of Wadhwa 2018
 NO_MATCH: Final = 0.05  # how often the views of a look show nothing that could be matched
 SAME_PX: Final = 1.5  # peaks nearer to the answer than this are the answer
-MOST_ALIKE: Final = 0.9999  # of two views: no two exposures are more alike than that
 FREEDOM: Final = 3.0  # of Student's t
-
-
-@dataclass(frozen=True, eq=False)
-class Match:
-    """What matching says of some looks.
-
-    Attributes:
-        shifts: The disparity, in pixels.
-        noise: Its variance by noise, in pixels squared, were each pixel independent of the others.
-        disagreement: How far parts of the patch disagree on it, as a deviation in pixels.
-        curves: How alike the views are at each shift that was searched, 0 in the middle; at most 1.
-        pixels: How many were compared.
-        step: Pixels from shift to shift.
-    """
-
-    shifts: Float[np.ndarray, " look"]
-    noise: Float[np.ndarray, " look"]
-    disagreement: Float[np.ndarray, " look"]
-    curves: Curves
-    pixels: int
-    step: int = 1
-
-
-def match_zncc(left: View, right: View, calibration: Calibration) -> Match:
-    """Returns the shift at which whole patches correlate best, by the parabola at the peak."""
-    curves = zncc(left, right, calibration.reach)
-    places, heights = local_peaks(curves)
-    best = np.argmax(heights, axis=1)[:, None]
-    shifts = np.take_along_axis(places, best, axis=1)[:, 0]
-    alike = np.clip(np.take_along_axis(heights, best, axis=1)[:, 0], 0.0, MOST_ALIKE)
-    pixels = left.shape[1] * left.shape[2]
-    with np.errstate(divide="ignore"):  # the bend of the log-likelihood at the peak is one over the variance
-        noise = (1 - alike**2) / (pixels * alike * bend_at(curves, shifts))
-    nothing = ~np.isfinite(heights).any(axis=1)
-    return Match(np.where(nothing, 0.0, shifts), noise, np.zeros(len(left)), curves, pixels)
-
-
-def match_ssd(left: View, right: View, calibration: Calibration) -> Match:
-    """Returns the median shift of tiles."""
-    tiles = ssd(left, right, calibration.reach)
-    shifts, weights = tiles.shifts.reshape(len(left), -1), tiles.weights.reshape(len(left), -1)
-    middle = tiles.medians()
-    astray = 1.4826 * weighted_median(np.abs(shifts - middle[:, None]), weights)
-    return Match(middle, np.zeros(len(left)), astray / 2, tiles.likeness, shifts.shape[1] * TILE**2, HALF)
 
 
 @dataclass(frozen=True)
@@ -104,29 +69,77 @@ class Kind:
     """How a method of this family works.
 
     Attributes:
-        match: Finds the disparity.
-        by_line: Whether the line turns it into a focus; the field table if not.
+        match: Finds the disparity, searched so many pixels to each side.
+        table: Whether the field table makes dioptres of it before the line does the rest.
+        line: Whose line it uses: that of a method's key, fitted to labelled patches; "" for a thin lens's.
+        reach: Pixels to search to each side; 0 for the disparities of the whole ladder.
+        size: Pixels that become one for the tiles that it matches, FULL or HALF; it needs a few of them.
+        sides: Whether its line may be steeper on one side of the focus than on the other.
+        network: The file of the network that it asks; None for none.
     """
 
-    match: Callable[[View, View, Calibration], Match]
-    by_line: bool
+    match: Callable[[View, View, int], Match]
+    table: bool
+    line: str
+    reach: int = 0
+    size: int = FULL
+    sides: bool = False
+    network: DepthNetwork | None = None
 
-    def trust(self, calibration: Calibration) -> Trust:
-        """Returns how far what it matches may be off."""
-        return calibration.ssd if self.by_line else calibration.zncc
+    def reach_of(self, calibration: Calibration) -> int:
+        """Returns how many pixels it searches to each side."""
+        return self.reach or calibration.reach
 
-    def to_focus(
-        self, calibration: Calibration, where: Places
-    ) -> tuple[Float[np.ndarray, " look"], Float[np.ndarray, " look"]]:
-        """Returns slope and offset of 1/z* - 1/z against disparity at places: dioptres a pixel, dioptres."""
-        if self.by_line:
-            return np.full(len(where), calibration.line.slope), np.full(len(where), calibration.line.offset)
-        return -1 / calibration.gain_at(where), np.zeros(len(where))
+    def find(self, left: View, right: View, calibration: Calibration) -> Match:
+        """Returns the disparity of views."""
+        return self.match(left, right, self.reach_of(calibration))
 
+    def gain_at(self, calibration: Calibration, where: Places) -> Float[np.ndarray, " look"]:
+        """Returns what a disparity is divided by before the line: C at each place, or 1."""
+        return calibration.gain_at(where) if self.table else np.ones(len(where))
+
+    def refusal(self, calibration: Calibration, shape: tuple[int, int]) -> str | None:
+        """Returns why it cannot see patches of so many rows and columns, if it cannot."""
+        reach = self.reach_of(calibration)
+        rows, cols = smallest_patch(reach, self.size)
+        if self.network is not None:
+            rows, cols = max(rows, LEAST), max(cols, LEAST)
+        if shape[0] >= rows and shape[1] >= cols:
+            return None
+        return (
+            f"needs at least {cols} x {rows} pixels, since it searches {reach} to each side, "
+            f"not {shape[1]} x {shape[0]}"
+        )
+
+
+DEPTH: Final = DepthNetwork(WEIGHTS / "learned-depth.onnx")
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "zncc-disparity": Kind(match_zncc, by_line=False),
-    "ssd-disparity": Kind(match_ssd, by_line=True),
+    "zncc-disparity": Kind(match_zncc, table=True, line="", reach=SMALL_PX),
+    "ssd-disparity": Kind(
+        partial(match_ssd, size=FULL, held=True), table=False, line="ssd-disparity", reach=SMALL_PX
+    ),
+    "learned-depth": Kind(
+        partial(match_depth, DEPTH, size=FULL, held=True),
+        table=False,
+        line="ssd-disparity",
+        reach=SMALL_PX,
+        network=DEPTH,
+    ),
+    "dioptre-zncc-disparity": Kind(
+        match_softened, table=True, line="dioptre-zncc-disparity", size=HALF, sides=True
+    ),
+    "dioptre-ssd-disparity": Kind(
+        partial(match_ssd, size=HALF), table=True, line="dioptre-ssd-disparity", size=HALF, sides=True
+    ),
+    "dioptre-learned-depth": Kind(
+        partial(match_depth, DEPTH, size=HALF),
+        table=True,
+        line="dioptre-ssd-disparity",
+        size=HALF,
+        sides=True,
+        network=DEPTH,
+    ),
 }
 
 
@@ -154,20 +167,19 @@ class Disparity:
 
     @property
     def identity(self) -> str:
-        """The hash of its calibration."""
-        return self.calibration.identity
+        """The hash of its calibration, and of its network if it asks one."""
+        table, network = self.calibration.identity, self.kind.network
+        if network is None:
+            return table
+        return hashlib.sha256(f"{table}{network.identity}".encode()).hexdigest()
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""
         if views < 2:
             return "needs the left and the right view, but there is only green"
-        reach = self.calibration.reach
-        if min(tiles_of(*shape, reach)) < FEW_TILES:
-            rows, cols = smallest_patch(reach)
-            return (
-                f"needs at least {cols} x {rows} pixels, since it searches {reach} to each side, "
-                f"not {shape[1]} x {shape[0]}"
-            )
+        small = self.kind.refusal(self.calibration, shape)
+        if small is not None:
+            return small
         return self.calibration.refusal(grid, shape)
 
     def scores(self, stack: FocalStack) -> Scores:
@@ -188,11 +200,11 @@ class Disparity:
         if stack.pixels.shape[1] != 1:
             raise MethodError(f"{self.key} takes one look, but the stack has {stack.pixels.shape[1]} slices")
         kind, calibration = self.kind, self.calibration
-        found = kind.match(*views_of(stack.pixels[:, 0]), calibration)
+        found = kind.find(*views_of(stack.pixels[:, 0]), calibration)
         where = np.zeros((stack.batch, 2)) if stack.where is None else stack.where
         focus = stack.grid.dioptres[stack.indices[:, 0]]
-        slope, offset = kind.to_focus(calibration, where)
-        return posterior_of(found, kind.trust(calibration), stack.grid, focus, slope, offset)
+        fit, gain = calibration.fit_of(self.key), kind.gain_at(calibration, where)
+        return posterior_of(found, fit, stack.grid, focus, gain)
 
 
 @dataclass(frozen=True)
@@ -221,27 +233,26 @@ def views_of(pixels: Float32[np.ndarray, "look 2 row col"]) -> tuple[View, View]
 
 def posterior_of(
     match: Match,
-    trust: Trust,
+    fit: Fit,
     grid: FocusGrid,
     focus: Float[np.ndarray, " look"],
-    slope: Float[np.ndarray, " look"],
-    offset: Float[np.ndarray, " look"],
+    gain: Float[np.ndarray, " look"],
 ) -> Posterior:
     """Returns how likely each position of the ladder is after looks.
 
     Args:
         match: What matching says.
-        trust: How far that may be off.
+        fit: What turns that into a focus, and how far it may be off.
         grid: The ladder.
         focus: Where the lens was, in dioptres.
-        slope: Dioptres from there to the thing for each pixel of disparity.
-        offset: Dioptres that come to that.
+        gain: What a disparity is divided by before the line.
     """
+    trust, line = fit.trust, fit.line
     shifts, chances = candidates_of(match, trust)
-    centres = focus[:, None] + slope[:, None] * shifts + offset[:, None]
+    centres = focus[:, None] + line.at(shifts / gain[:, None])
     reach = match.step * (match.curves.shape[1] // 2)
-    own = np.minimum(np.sqrt(match.noise * trust.pixels + match.disagreement**2), reach) * np.abs(slope)
-    scale = np.hypot(trust.spread + trust.growth * np.abs(match.shifts), own)
+    own = np.minimum(np.sqrt(match.noise * trust.pixels + match.disagreement**2), reach)
+    scale = np.hypot(trust.spread + trust.growth * np.abs(match.shifts), own * np.abs(line.slope / gain))
     ladder, count = _extended(grid), len(grid)
     away = (ladder - centres[:, :, None]) / scale[:, None, None]  # (look, candidate, position)
     density = (1 + away**2 / FREEDOM) ** (-(FREEDOM + 1) / 2)

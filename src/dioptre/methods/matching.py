@@ -8,8 +8,11 @@ lens positions and no dioptres.
 * `zncc` compares whole patches: zero-normalised cross-correlation over the overlap, whose mean and
   deviation are found anew for each shift. Nothing that a view's gain or offset does changes it.
 * `ssd` compares tiles of 8 x 8 pixels (Wadhwa 2018), each view divided by its local mean before, so that
-  shading does not count, and smooths the result over tiles that look alike. It works at half size: every
-  second row of a dual-pixel picture is interpolated, and where blur is wide, single pixels hold but noise.
+  shading does not count, and smooths the result over tiles that look alike.
+
+Both may see softened views (`soften`): at half size, since every second row of a dual-pixel picture is
+interpolated, and smoothed, since where blur is wide, single pixels hold but noise. Shifts are in pixels of
+full size all the same.
 
 Smoothing is a joint bilateral filter of 49 tiles in a few lines of our own. The guided filters and the
 bilateral solver of opencv-contrib want that package in place of the OpenCV that reads our pictures (both are
@@ -27,13 +30,15 @@ from jaxtyping import Float, Float32
 
 from dioptre.methods.measure import kernels, threads, workers
 
-HALF: Final = 2  # pixels and rows that become one for `ssd`
-TILE: Final = 8  # pixels, of half size
-LOCAL: Final = 12  # pixels of half size on each side that a local mean is taken over
+FULL, HALF = 1, 2  # pixels and rows that become one before views are compared; half size is softened
+BINOMIAL, RIM = (1, 4, 6, 4, 1), 2  # what softens, in sixteenths, and pixels of half size that it costs
+TILE: Final = 8  # pixels, of that size
+LOCAL: Final = 12  # such pixels on each side that a local mean is taken over
 INDEPENDENT: Final = 8  # pixels of a tile that count as independent, for blur is smooth
 CONTRAST: Final = 0.2  # of the local mean: tiles whose brightness differs by this are hardly alike
 PASSES: Final = 2  # of smoothing
 FEW_TILES: Final = 3  # in each direction
+MOST_ALIKE: Final = 0.998  # of two views: between more likeness than that, chance decides
 _INLINE: Final = 4  # images that are not worth a thread
 
 View = Float32[np.ndarray, "image row col"]
@@ -50,15 +55,38 @@ class Tiles:
         likeness: How alike the views are in all tiles together at each whole shift of half size: 1 less half
             the sum of squared differences over their mean energy, which is a correlation where both have as
             much of it.
+        size: FULL or HALF.
     """
 
     shifts: Float[np.ndarray, "image down across"]
     weights: Float[np.ndarray, "image down across"]
     likeness: Curves
+    size: int = HALF
 
     def medians(self) -> Float[np.ndarray, " image"]:
         """Returns the weighted median of each patch's shifts; 0 where no tile is worth anything."""
         return weighted_median(_flat(self.shifts), _flat(self.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """What matching says of some looks.
+
+    Attributes:
+        shifts: The disparity, in pixels.
+        noise: Its variance by noise, in pixels squared, were each pixel independent of the others.
+        disagreement: How far parts of the patch disagree on it, as a deviation in pixels.
+        curves: How alike the views are at each shift that was searched, 0 in the middle; at most 1.
+        pixels: How many were compared.
+        step: Pixels from shift to shift.
+    """
+
+    shifts: Float[np.ndarray, " look"]
+    noise: Float[np.ndarray, " look"]
+    disagreement: Float[np.ndarray, " look"]
+    curves: Curves
+    pixels: int
+    step: int = 1
 
 
 def zncc(left: View, right: View, reach: int) -> Curves:
@@ -76,38 +104,71 @@ def zncc(left: View, right: View, reach: int) -> Curves:
     return np.clip(curves, -1.0, 1.0, out=curves)
 
 
-def ssd(left: View, right: View, reach: int) -> Tiles:
-    """Returns the shifts of 8 x 8 tiles of half size, searched from -reach to reach and smoothed.
+def soften(view: View) -> Float32[np.ndarray, "image half_row half_col"]:
+    """Returns a view at half size and smoothed, its square root taken, so that noise is even and low.
+
+    A rim of RIM pixels of that size is left out, since what is beyond it is not known: smoothed with a guess,
+    it would be alike in both views whatever their shift.
+    """
+    view = np.ascontiguousarray(view)
+    n, rows, cols = view.shape
+    small = np.empty((n, rows // HALF, cols // HALF), np.float32)
+    kernels().halve(view, small)
+    for axis in (1, 2):
+        count = max(0, small.shape[axis] - 2 * RIM)
+        parts = (np.take(small, np.arange(k, k + count), axis=axis) for k in range(len(BINOMIAL)))
+        weighted = [np.float32(weight / 16) * part for weight, part in zip(BINOMIAL, parts, strict=True)]
+        small = np.asarray(np.sum(weighted, axis=0, dtype=np.float32))
+    return np.sqrt(np.maximum(small, 0.0), dtype=np.float32)
+
+
+def ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = False) -> Tiles:
+    """Returns the shifts of tiles of 8 x 8 pixels, searched from -reach to reach and smoothed.
 
     Tiles cover the columns that are at least `reach` from the sides, so that each is searched to the full.
+
+    Args:
+        left: The left views.
+        right: The right views.
+        reach: In pixels of full size.
+        size: FULL for views as they are, HALF for softened ones.
+        held: Whether a tile that fits best at the end of the search has a say.
     """
-    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     n, rows, cols = left.shape
-    down, across = tiles_of(rows, cols, reach)
+    down, across = tiles_of(rows, cols, reach, size)
+    small = [soften(view) if size == HALF else np.ascontiguousarray(view) for view in (left, right)]
     shifts, weights = np.empty((n, down, across)), np.empty((n, down, across))
-    likeness = np.empty((n, 2 * _halved(reach) + 1))
+    likeness = np.empty((n, 2 * _steps(reach, size) + 1))
 
     def work(some: slice) -> None:
         found = shifts[some], weights[some], likeness[some]
-        kernels().match_tiles(left[some], right[some], LOCAL, TILE, INDEPENDENT, CONTRAST, PASSES, *found)
+        how = held, LOCAL, TILE, INDEPENDENT, CONTRAST, PASSES
+        kernels().match_tiles(small[0][some], small[1][some], *how, *found)
 
     _share(work, n)
-    return Tiles(HALF * shifts, weights / HALF**2, likeness)
+    return Tiles(size * shifts, weights / size**2, likeness, size)
 
 
-def tiles_of(rows: int, cols: int, reach: int) -> tuple[int, int]:
+def tiles_of(rows: int, cols: int, reach: int, size: int = HALF) -> tuple[int, int]:
     """Returns how many tiles a patch has down and across."""
-    return rows // HALF // TILE, max(0, cols // HALF - 2 * _halved(reach)) // TILE
+    rim = 2 * rim_of(size)
+    across = cols // size - rim - 2 * _steps(reach, size)
+    return max(0, rows // size - rim) // TILE, max(0, across) // TILE
 
 
-def smallest_patch(reach: int) -> tuple[int, int]:
+def smallest_patch(reach: int, size: int = HALF) -> tuple[int, int]:
     """Returns the rows and columns of a patch with FEW_TILES in each direction."""
-    least = FEW_TILES * TILE
-    return HALF * least, HALF * (least + 2 * _halved(reach))
+    least = FEW_TILES * TILE + 2 * rim_of(size)
+    return size * least, size * (least + 2 * _steps(reach, size))
 
 
-def _halved(reach: int) -> int:
-    return -(-reach // HALF)
+def rim_of(size: int) -> int:
+    """Returns how many pixels of a size are left out on each side."""
+    return RIM if size == HALF else 0
+
+
+def _steps(reach: int, size: int) -> int:
+    return -(-reach // size)
 
 
 # Curves
@@ -153,6 +214,44 @@ def weighted_median(
 
 def _flat(tiles: Float[np.ndarray, "image down across"]) -> Float[np.ndarray, "image n"]:
     return tiles.reshape(len(tiles), -1)
+
+
+# Matches
+
+
+def match_zncc(left: View, right: View, reach: int, step: int = 1) -> Match:
+    """Returns the shift at which whole patches correlate best, by the parabola at the peak.
+
+    Args:
+        left: The left views.
+        right: The right views.
+        reach: How far to search to each side, in pixels of these views.
+        step: Pixels of full size that one of these views' is.
+    """
+    curves = zncc(left, right, reach)
+    places, heights = local_peaks(curves)
+    best = np.argmax(heights, axis=1)[:, None]
+    shifts = np.take_along_axis(places, best, axis=1)[:, 0]
+    alike = np.clip(np.take_along_axis(heights, best, axis=1)[:, 0], 0.0, MOST_ALIKE)
+    pixels = left.shape[1] * left.shape[2] * step**2
+    with np.errstate(divide="ignore"):  # the bend of the log-likelihood at the peak is one over the variance
+        noise = step**2 * (1 - alike**2) / (pixels * alike * bend_at(curves, shifts))
+    nothing = ~np.isfinite(heights).any(axis=1)
+    return Match(np.where(nothing, 0.0, step * shifts), noise, np.zeros(len(left)), curves, pixels, step)
+
+
+def match_softened(left: View, right: View, reach: int) -> Match:
+    """Returns the same of views at half size, smoothed."""
+    return match_zncc(soften(left), soften(right), _steps(reach, HALF), HALF)
+
+
+def match_ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = False) -> Match:
+    """Returns the median shift of tiles; see `ssd`."""
+    tiles = ssd(left, right, reach, size, held)
+    shifts, weights = _flat(tiles.shifts), _flat(tiles.weights)
+    middle = tiles.medians()
+    astray = 1.4826 * weighted_median(np.abs(shifts - middle[:, None]), weights)
+    return Match(middle, np.zeros(len(left)), astray / 2, tiles.likeness, shifts.shape[1] * TILE**2, size)
 
 
 # Threads

@@ -1,11 +1,12 @@
 """From labelled patches to a calibration: the field table, the line, and how far both may be trusted.
 
 The field table is fitted to matches on planes of known distance, as a factory does: those of a simulated
-phone, or the patches themselves. The line is fitted to the training patches in the central crop by RANSAC
-(paper, "SSD Disparity"). Trust is what makes the labels of the training patches likeliest.
+phone, or the patches themselves. A line is fitted to the training patches by RANSAC (paper, "SSD
+Disparity"), to those in the central crop where it has no table to divide by. Trust is what makes the labels
+of the training patches likeliest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -18,8 +19,19 @@ from dioptre.dataset.labels import CROP
 from dioptre.dataset.store import PatchStore, open_patches
 from dioptre.errors import InputError
 from dioptre.methods import best_index
-from dioptre.methods.calibration import CLOSE, SUFFIX, Calibration, Line, Places, Trust, bilinear_weights
-from dioptre.methods.disparity import KINDS, Kind, Match, posterior_of, views_of
+from dioptre.methods.calibration import (
+    CLOSE,
+    SUFFIX,
+    THIN_LENS,
+    Calibration,
+    Fit,
+    Line,
+    Places,
+    Trust,
+    bilinear_weights,
+)
+from dioptre.methods.disparity import KINDS, Kind, posterior_of, views_of
+from dioptre.methods.matching import Match, match_zncc
 from dioptre.optics import CameraModel, FocusGrid, depth_to_disparity
 from dioptre.pipeline.predicting import spread
 from dioptre.pipeline.settings import CalibrationJob
@@ -44,12 +56,13 @@ INLIER: Final = 0.3  # dioptres
 BATCH: Final = 32  # patches at a time
 DIGITS: Final = 4  # that mean anything
 TURNS: Final = 3
+REFITS: Final = 20  # of a bent line
 TRUSTS: Final[dict[str, tuple[float, ...]]] = {  # what is tried
     "spread": (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0),
     "growth": (0.0, 0.02, 0.05, 0.08, 0.12, 0.2, 0.3),
     "pixels": (16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0),
 }
-ZNCC, SSD = KINDS["zncc-disparity"], KINDS["ssd-disparity"]
+PLANES: Final = Kind(match_zncc, table=True, line="")  # what planes are matched by: searched to the full
 
 Progress = Callable[[int, int], None]
 
@@ -81,20 +94,16 @@ class Residuals:
     """What a calibration leaves over.
 
     Attributes:
-        looks: Labelled looks that the line and the trust were fitted to.
+        looks: Labelled looks that lines and trusts were fitted to.
         table_px: Root mean square of the planes' disparities about the field table, outliers held.
-        inliers: Part of the looks within INLIER of the line.
-        line_dioptres: Median absolute distance from the line.
-        zncc_indices: Mean absolute error of zncc-disparity on these looks.
-        ssd_indices: Likewise of ssd-disparity, in the central crop.
+        inliers: Part of the looks within INLIER of its line, of each method.
+        indices: Mean absolute error on these looks, of each method; without a table, in the central crop.
     """
 
     looks: int
     table_px: float
-    inliers: float
-    line_dioptres: float
-    zncc_indices: float
-    ssd_indices: float
+    inliers: Mapping[str, float]
+    indices: Mapping[str, float]
 
 
 def calibrate(data: Path, out: Path, job: CalibrationJob, done: Progress) -> tuple[Calibration, Residuals]:
@@ -117,28 +126,32 @@ def calibrate(data: Path, out: Path, job: CalibrationJob, done: Progress) -> tup
     _check(store, camera)
     rng, first = np.random.default_rng(job.seed), _uncalibrated(job.name or out.stem, camera)
     rows = store.rows_of(job.split)
-    steps = 2 * len(range(0, len(rows), BATCH)) + 1
+    kinds = {key: kind for key, kind in KINDS.items() if kind.network is None or kind.network.there}
+    steps = (1 + len(kinds)) * len(range(0, len(rows), BATCH)) + 1
     done(0, steps)
     counted = iter(range(1, steps + 1))
 
     def moved() -> None:
         done(next(counted), steps)
 
-    whole = look_at_patches(store, rows, job.starts, ZNCC, first, moved)
-    tiles = look_at_patches(store, rows, job.starts, SSD, first, moved)
-    tiles = _select(tiles, in_crop(tiles.where, camera.frame, store.format.size))
+    whole = look_at_patches(store, rows, job.starts, PLANES, first, moved)
     planes = whole if job.planes == "patches" else look_at_planes(camera, DEVICES[job.planes](), first, rng)
     gain, table_px = fit_table(planes, TABLE)
-    line, inliers = ransac_line(tiles.match.shifts, -tiles.defocus, rng)
-    fitted = replace(first, gain=gain, line=line)
-    fitted = replace(fitted, zncc=fit_trust(ZNCC, whole, fitted), ssd=fit_trust(SSD, tiles, fitted))
+    found, inliers, indices = replace(first, gain=gain, fits={}), {}, {}
+    for key, kind in kinds.items():
+        looks = look_at_patches(store, rows, job.starts, kind, found, moved)
+        if not kind.table:
+            looks = _select(looks, in_crop(looks.where, camera.frame, store.format.size))
+        line = found.fits[kind.line].line if kind.line in found.fits else fit_line(kind, looks, found, rng)
+        fit = Fit(fit_trust(kind, looks, found, line), line)
+        found = replace(found, fits={**found.fits, key: fit})
+        inliers[key] = float(np.mean(np.abs(off_line(kind, looks, found, line)) <= INLIER))
+        indices[key] = _error(posterior_after(kind, looks, found, fit), looks.depth, found.grid)
     moved()
-    off = np.abs(-tiles.defocus - line.slope * tiles.match.shifts - line.offset)
-    errors = _error(ZNCC, whole, fitted), _error(SSD, tiles, fitted)
-    left_over = Residuals(len(whole.focus), table_px, inliers, float(np.median(off)), *errors)
+    left_over = Residuals(len(whole.focus), table_px, inliers, indices)
     about = {"dioptre": __version__, "patches": store.manifest["sha256"], **vars(job), **vars(left_over)}
-    fitted.to_toml(out, about)
-    return fitted, left_over
+    found.to_toml(out, about)
+    return found, left_over
 
 
 def _check(store: PatchStore, camera: CameraModel) -> None:
@@ -160,7 +173,7 @@ def _uncalibrated(name: str, camera: CameraModel) -> Calibration:
     gain = WIDER * float(depth_to_disparity(camera, float(camera.grid.dioptres[-1]), 0.0))
     gain /= float(camera.grid.dioptres[-1])
     table = np.full(TABLE, gain)
-    return Calibration(name, camera.grid, camera.frame, table, Line(-1 / gain), Trust(), Trust())
+    return Calibration(name, camera.grid, camera.frame, table, {})
 
 
 # Looks
@@ -190,7 +203,7 @@ def look_at_patches(
                 np.repeat(stack.where, len(positions), axis=0),
                 np.tile(grid.dioptres[positions], len(some)),
                 np.repeat(depth[some], len(positions)),
-                kind.match(*views_of(pixels), calibration),
+                kind.find(*views_of(pixels), calibration),
             )
         )
         moved()
@@ -212,7 +225,7 @@ def look_at_planes(
                 depth = 1 / distance_m
                 pixels = _plane(view, depth, foci, rng)
                 place = np.array([[2 * x / cols, 2 * y / rows]])
-                match = ZNCC.match(*views_of(pixels), calibration)
+                match = PLANES.find(*views_of(pixels), calibration)
                 found.append(Looks(np.repeat(place, len(foci), 0), foci, np.full(len(foci), depth), match))
     return _joined(found)
 
@@ -297,12 +310,21 @@ def _bends(shape: tuple[int, int]) -> Float[np.ndarray, "bend place"]:
     return np.array(found)
 
 
-def ransac_line(
-    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], rng: np.random.Generator
-) -> tuple[Line, float]:
-    """Returns the line y = slope x + offset with most points within INLIER, and the part of those.
+def fit_line(kind: Kind, looks: Looks, calibration: Calibration, rng: np.random.Generator) -> Line:
+    """Returns the line of a method: a thin lens's, or the best one for labelled looks."""
+    if not kind.line:
+        return THIN_LENS
+    disparity = looks.match.shifts / kind.gain_at(calibration, looks.where)
+    return ransac_line(disparity, -looks.defocus, rng, kind.sides)
 
-    TRIALS lines through two points each; then least squares on the inliers of the best one.
+
+def ransac_line(
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], rng: np.random.Generator, sides: bool = False
+) -> Line:
+    """Returns the line y = slope x + offset with most points within INLIER.
+
+    TRIALS lines through two points each; then least squares on the inliers of the best one. If wanted, the
+    line may bend at 0.
     """
     if len(x) < 2:
         raise InputError(f"a line needs two points, not {len(x)}")
@@ -318,15 +340,28 @@ def ransac_line(
     if best.sum() < 2 or np.ptp(x[best]) < 1e-6:
         raise InputError("the disparities of the patches do not differ: there is no line through them")
     slope, offset = np.polyfit(x[best], y[best], 1)
-    return Line(round(float(slope), DIGITS), round(float(offset), DIGITS)), float(best.mean())
+    line = Line(round(float(slope), DIGITS), round(float(offset), DIGITS))
+    return _bent(line, x, y) if sides else line
 
 
-def fit_trust(kind: Kind, looks: Looks, calibration: Calibration) -> Trust:
+def _bent(line: Line, x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Line:
+    """Returns a line with another slope below 0: least squares from a line on, with outliers held (Huber)."""
+    parts = np.stack([np.maximum(x, 0), np.minimum(x, 0), np.ones(len(x))], axis=1)
+    for _ in range(REFITS):
+        root = np.sqrt(np.minimum(1.0, INLIER / np.maximum(np.abs(y - line.at(x)), 1e-9)))
+        above, below, offset = np.linalg.lstsq(parts * root[:, None], y * root, rcond=None)[0].tolist()
+        if above * below <= 0:  # on one side there is nothing to tell it
+            return line
+        line = Line(round(above, DIGITS), round(offset, DIGITS), round(below / above, DIGITS))
+    return line
+
+
+def fit_trust(kind: Kind, looks: Looks, calibration: Calibration, line: Line = THIN_LENS) -> Trust:
     """Returns the trust under which the labels of looks are likeliest, by turns over grids of values."""
     place = _place_in_posterior(calibration.grid, looks.depth)
 
     def likelihood(trust: Trust) -> float:
-        logs = posterior_after(kind, looks, calibration, trust).logs
+        logs = posterior_after(kind, looks, calibration, Fit(trust, line)).logs
         return float(np.take_along_axis(logs, place[:, None], axis=1).mean())
 
     trust = Trust()
@@ -344,13 +379,17 @@ def _place_in_posterior(grid: FocusGrid, depth: Float[np.ndarray, " n"]) -> Int[
     )
 
 
-def posterior_after(kind: Kind, looks: Looks, calibration: Calibration, trust: Trust) -> Posterior:
-    """Returns what a method would say after looks, with this calibration and trust."""
-    slope, offset = kind.to_focus(calibration, looks.where)
-    return posterior_of(looks.match, trust, calibration.grid, looks.focus, slope, offset)
+def posterior_after(kind: Kind, looks: Looks, calibration: Calibration, fit: Fit) -> Posterior:
+    """Returns what a method would say after looks, with this calibration and fit."""
+    gain = kind.gain_at(calibration, looks.where)
+    return posterior_of(looks.match, fit, calibration.grid, looks.focus, gain)
 
 
-def _error(kind: Kind, looks: Looks, calibration: Calibration) -> float:
-    """Returns the mean absolute error of a method's answers, in indices."""
-    answer = best_index(posterior_after(kind, looks, calibration, kind.trust(calibration)).scores())
-    return float(np.mean(np.abs(answer - np.asarray(calibration.grid.nearest_index(looks.depth)))))
+def off_line(kind: Kind, looks: Looks, calibration: Calibration, line: Line) -> Float[np.ndarray, " look"]:
+    """Returns how far looks are from a line, in dioptres."""
+    return -looks.defocus - line.at(looks.match.shifts / kind.gain_at(calibration, looks.where))
+
+
+def _error(posterior: Posterior, depth: Float[np.ndarray, " look"], grid: FocusGrid) -> float:
+    """Returns the mean absolute error of answers, in indices."""
+    return float(np.mean(np.abs(best_index(posterior.scores()) - np.asarray(grid.nearest_index(depth)))))

@@ -166,7 +166,6 @@ SHIPPED = Catalogue(
                     start_from="dioptre-single-dp",
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (

@@ -60,7 +60,7 @@ def simulate(
     _prior(simulation.prior)  # refused before a folder is begun
     camera = find_camera(simulation.camera)
     form = StoreFormat(camera.grid, SIZE, 2, sensor.BLACK, sensor.WHITE)
-    photographs = {name: photograph_hash(one) for name, one in _photographs(simulation.textures).items()}
+    photographs = {name: photograph_hash(one) for name, one in read_textures(simulation.textures).items()}
     config = {**asdict(simulation), "camera": _camera_entries(camera), "textures": photographs}
     with locked(out):
         writer = StoreWriter(out, form, config, simulation.patches, shard_size)
@@ -175,11 +175,12 @@ def _scene(
     """Returns a scene's surfaces and phone. The split is part of the seed: no two share a surface."""
     rng = np.random.default_rng([seed, _code(split), scene, 0])
     phone = Device.draw(rng) if device == "random" else Device.left() if device == "left" else Device.center()
-    return draw_surfaces(rng, clutter, photographs_of(_photographs(textures), split)), phone
+    return draw_surfaces(rng, clutter, photographs_of(read_textures(textures), split)), phone
 
 
 @lru_cache(maxsize=1)
-def _photographs(textures: str) -> dict[str, Float32[np.ndarray, "_ _"]]:
+def read_textures(textures: str) -> dict[str, Float32[np.ndarray, "_ _"]]:
+    """Returns the photographs that a setting names: see `Simulation.textures`."""
     if not textures:
         return {}
     return (

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from dioptre.dataset.manifest import MANIFEST
 from dioptre.errors import FileError, InputError
+from dioptre.pipeline.depth_training import NAME as LEARNED_DEPTH
+from dioptre.pipeline.depth_training import train_learned_depth
 from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.recipes import SHIPPED, Catalogue, Stage
 from dioptre.pipeline.settings import Simulation
@@ -49,6 +51,8 @@ def train_shipped(
     """
     if Rank.find().world > 1:
         raise InputError("a recipe runs in one process; give several to its stages one by one, by torchrun")
+    if name == LEARNED_DEPTH:
+        return train_learned_depth(out, settings.device, watch, done, say)
     stages = catalogue.stages_of(name)
     for stage in stages:
         run = out / "runs" / stage.name

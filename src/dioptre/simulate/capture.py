@@ -171,7 +171,7 @@ def draw_patch(
         light: "normal" or "dark"; drawn if not given.
         depth_photographs: Photographs with depth, for some of the patches to be parts of.
     """
-    at = _draw_place(camera, size, rng)
+    at = draw_place(camera, size, rng)
     view = View(PointSpread(camera, device, at), size + 2 * RIM, conditions.breathing)
     focus = sweep(camera, conditions.actuator, device.lens_bias, rng)
     axis = conditions.side_motion * _side_motion(len(focus), rng)
@@ -211,7 +211,8 @@ def draw_patch(
     )
 
 
-def _draw_place(camera: CameraModel, size: int, rng: np.random.Generator) -> tuple[float, float]:
+def draw_place(camera: CameraModel, size: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Returns the centre of a random patch, (x, y) pixels from the centre of the frame."""
     rows, cols = camera.frame
     reach = max(0.0, (cols - size) / 2), max(0.0, (rows - size) / 2)
     x, y = (float(2 * (rng.uniform(-one, one) // 2)) for one in reach)
@@ -254,7 +255,7 @@ def draw_scene(
     slope = draw_slope(n, lighting, rng)
 
     def painted() -> Picture:
-        picture = _crop(surfaces[int(rng.integers(len(surfaces)))], n, rng)
+        picture = crop_surface(surfaces[int(rng.integers(len(surfaces)))], n, rng)
         if rng.random() < lighting.highlights:
             picture = soften(add_highlights(picture, rng))
         return picture * slope + np.float32(lighting.glare)
@@ -269,7 +270,7 @@ def draw_scene(
     return Scene(lay_out(kind, depths, painted, view.size, tilt, rng), margin)
 
 
-def _crop(
+def crop_surface(
     surface: Float32[np.ndarray, "m m"], n: int, rng: np.random.Generator
 ) -> Float32[np.ndarray, "n n"]:
     """Returns a random part of a picture, either way up; one that is too small is mirrored on."""

@@ -99,11 +99,11 @@ def lay_out(
         shape = soften(silhouette(len(picture), FINE * size, rng).astype(np.float32))
         layers.append(Layer(picture, depth, shape))
     picture = paint()
-    surface = _bend(kind, back, len(picture), tilt, rng) if kind in ("slant", "curve") else back
+    surface = bend(kind, back, len(picture), tilt, rng) if kind in ("slant", "curve") else back
     return (*layers, Layer(picture, surface))
 
 
-def _bend(
+def bend(
     kind: str, depth: float, n: int, amount: float, rng: np.random.Generator
 ) -> Float32[np.ndarray, "n n"]:
     """Returns the depth of a slanted or curved surface; `amount` is its deviation in dioptres."""

@@ -100,7 +100,7 @@ def export(path: Path, file: Path, half: bool = False) -> Exported:
         store_half(model)
     onnx.checker.check_model(model, full_check=True)
     tolerance = TOLERANCES["float16" if half else "float32"]
-    with _unnamed(file) as partial:
+    with unnamed(file) as partial:
         onnx.save(model, partial)
         learned = Learned(partial)
         difference = max(compare(learned, network, example(card, *one)) for one in EXAMPLES)
@@ -179,7 +179,7 @@ def store_half(model: onnx.ModelProto) -> None:
 
 
 @contextmanager
-def _unnamed(path: Path) -> Iterator[Path]:
+def unnamed(path: Path) -> Iterator[Path]:
     """Yields a file to write, which gets its name if nothing goes wrong."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.stem}.partial{path.suffix}")
@@ -233,7 +233,7 @@ def export_int8(path: Path, file: Path, store: PatchStore, patches: int = CALIBR
     run = open_run(path)
     network, card = run.network(), card_of(run)
     check_finite(network, card)
-    with _unnamed(file) as partial:
+    with unnamed(file) as partial:
         quantise(network, card, partial, store, patches)
         learned, errors = Learned(partial), []
         for stack, truth in _looks_of(store, card, "validation", patches):

@@ -6,7 +6,7 @@ slice of every patch before another one learns from that.
 
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import onnx
@@ -24,14 +24,20 @@ Inference = Callable[..., Float[Tensor, "batch ..."]]  # what a network answers,
 
 
 def trace(
-    network: nn.Module, given: tuple[Tensor, ...], axes: Mapping[str, Mapping[int, str]]
+    network: nn.Module,
+    given: tuple[Tensor, ...],
+    axes: Mapping[str, Mapping[int, str]],
+    inputs: Sequence[str] = INPUTS,
+    output: str = OUTPUT,
 ) -> onnx.ModelProto:
     """Returns a network as an ONNX model.
 
     Args:
-        network: Takes INPUTS.
+        network: Takes the inputs.
         given: Inputs of the kind that it will see.
         axes: Which axes of inputs and output may have another length, by number, and their names.
+        inputs: Their names.
+        output: Its name.
     """
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tracing is deprecated, and says so of every shape it meets
@@ -40,8 +46,8 @@ def trace(
             network.eval(),
             given,
             str(file),
-            input_names=list(INPUTS),
-            output_names=[OUTPUT],
+            input_names=list(inputs),
+            output_names=[output],
             dynamic_axes={name: dict(some) for name, some in axes.items()},
             opset_version=OPSET,
             dynamo=False,

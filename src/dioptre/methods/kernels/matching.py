@@ -157,14 +157,14 @@ def _parabola(before, least, after):
 
 
 @kernel
-def tile_minima(curves, samples, shifts, weights):
+def tile_minima(curves, samples, held, shifts, weights):
     """Fills shifts and weights, (image, tile row, tile col), from each tile's curve of differences.
 
     The shift is that of the parabola through the least difference and its neighbours. Its weight is one over
     its variance in pixels squared, which is that of least squares: twice the noise of one of `samples`
     independent pixels, which the least difference shows, over the curve's bend; to that comes FLOOR. The
-    weight falls to 0 where another shift is all but as good, and is 0 at the end of the search, where there
-    is no parabola.
+    weight falls to 0 where another shift is all but as good. At the end of the search there is no parabola:
+    the weight is 0 or, if tiles are `held` there, that of a curve which rises as steeply beyond the end.
     """
     n, down, across, count = curves.shape
     reach = count // 2
@@ -178,10 +178,14 @@ def tile_minima(curves, samples, shifts, weights):
                         at = k
                 shifts[i, r, c] = at - reach
                 weights[i, r, c] = 0.0
-                if at in (0, count - 1):
+                if at in (0, count - 1) and not held:
                     continue
                 least = np.float64(curve[at])
-                aside, lowest, bend = _parabola(np.float64(curve[at - 1]), least, np.float64(curve[at + 1]))
+                before, after = (
+                    np.float64(curve[abs(at - 1)]),
+                    np.float64(curve[min(at + 1, 2 * count - 3 - at)]),
+                )
+                aside, lowest, bend = _parabola(before, least, after)
                 if bend <= 0.0:
                     continue
                 rival = np.inf
@@ -233,25 +237,23 @@ def _median(values, weights):
 
 
 @kernel
-def match_tiles(left, right, local, tile, samples, contrast, passes, shifts, weights, likeness):
+def match_tiles(left, right, held, local, tile, samples, contrast, passes, shifts, weights, likeness):
     """Fills in the smoothed shifts of tiles and their weights, (image, down, across), and the likeness.
 
-    All in pixels of half size; one patch after the other, so that it stays in the cache.
+    One patch after the other, so that it stays in the cache.
     """
     n, down, across = shifts.shape
     reach = likeness.shape[1] // 2
-    size = (1, left.shape[1] // 2, left.shape[2] // 2)
-    small, one, other = np.empty(size, F), np.empty(size, F), np.empty(size, F)
+    size = (1, left.shape[1], left.shape[2])
+    one, other = np.empty(size, F), np.empty(size, F)
     curves = np.empty((1, down, across, 2 * reach + 1), F)
     raw, worth, guide = np.empty((1, down, across)), np.empty((1, down, across)), np.empty((1, down, across))
     about = np.empty((1, down, across))
     for i in range(n):
-        halve(left[i : i + 1], small)
-        divide_by_local_mean(small, local, one)
-        halve(right[i : i + 1], small)
-        divide_by_local_mean(small, local, other)
+        divide_by_local_mean(left[i : i + 1], local, one)
+        divide_by_local_mean(right[i : i + 1], local, other)
         ssd_curves(one, other, reach, tile, curves)
-        tile_minima(curves, samples, raw, worth)
+        tile_minima(curves, samples, held, raw, worth)
         energy = 0.0
         for r in range(down):
             for c in range(across):

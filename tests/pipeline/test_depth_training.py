@@ -1,0 +1,64 @@
+"""The depth network from nothing, in small."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from dioptre.dataset.manifest import plain_json  # noqa: E402
+from dioptre.errors import FileError, InputError  # noqa: E402
+from dioptre.methods.depth_network import DepthNetwork  # noqa: E402
+from dioptre.methods.disparity import DEPTH  # noqa: E402
+from dioptre.methods.measure import THREADS  # noqa: E402
+from dioptre.pipeline import wide  # noqa: E402
+from dioptre.pipeline.depth_training import RECIPE as RECIPE_SHIPPED  # noqa: E402
+from dioptre.pipeline.depth_training import train_learned_depth  # noqa: E402
+from dioptre.pipeline.wide import WideSimulation  # noqa: E402
+from dioptre.train.depth_recipe import DepthRecipe  # noqa: E402
+from dioptre.train.fit import Progress  # noqa: E402
+
+PICTURES = WideSimulation(scenes=2, seed=1, size=64)
+RECIPE = DepthRecipe(width=0.25, steps=2, batch=1, sizes=(32, 64), validate_every=1)
+
+
+def test_a_network_is_made_from_nothing_and_nothing_is_made_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.set_num_threads(1)
+    monkeypatch.setenv(THREADS, "1")
+    monkeypatch.setattr(wide, "PER_SCENE", 1)
+    monkeypatch.setattr(wide, "SURFACES", 1)
+    said: list[str] = []
+    steps: list[int] = []
+
+    def watch(at: Progress) -> None:
+        steps.append(at.step)
+
+    def make(recipe: DepthRecipe = RECIPE) -> Path:
+        made = train_learned_depth(tmp_path, "cpu", watch, lambda *_: None, said.append, PICTURES, recipe)
+        return made.path
+
+    path = make()
+    assert path == tmp_path / "weights" / "learned-depth.onnx"
+    assert len(DepthNetwork(path).identity) == 64
+    assert said == ["simulating wide", "training learned-depth"]
+    assert steps == [1, 2]
+    make()
+    assert said == ["simulating wide", "training learned-depth"]
+    with pytest.raises(FileError, match="another recipe"):
+        make(replace(RECIPE, seed=1))
+
+
+def test_the_shipped_network_is_what_the_recipe_makes() -> None:
+    card = DEPTH.card
+    assert card["recipe"] == plain_json("recipe", asdict(RECIPE_SHIPPED))
+    assert card["validation"]["step"] <= RECIPE_SHIPPED.steps
+
+
+def test_impossible_pictures_are_refused() -> None:
+    with pytest.raises(InputError, match="two scenes"):
+        WideSimulation(scenes=1).check()
+    with pytest.raises(InputError, match="multiple of 16, not 100"):
+        WideSimulation(size=100).check()
