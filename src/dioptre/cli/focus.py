@@ -42,6 +42,8 @@ class Focus:
         prior: Where things are expected before looking: even, far (rooms and landscapes), a list of weights
             such as 3,2,1, one for each position, far to near, or a file of them. Only methods that know
             probabilities heed it.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions: with less,
+            more is refused.
         roi: Look only at this region, in pixels from the top left; may be given several times.
         policy: Which of several regions decides: the most confident, or the nearest to the camera of those in
             focus somewhere (the last slice counts as nearest when the positions are not known).
@@ -60,6 +62,7 @@ class Focus:
     at: Annotated[str | None, tyro.conf.arg(metavar="INDEX,...")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
+    risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
     policy: Literal["most-confident", "nearest"] = "most-confident"
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
@@ -108,6 +111,7 @@ def _focus_stack(
             black=config.black,
             white=config.white,
             prior=config.prior,
+            risk=config.risk,
         )
     if config.plot is not None:
         _plot(config, pictures, result, values)
@@ -142,6 +146,7 @@ def _focus_looks(
         black=config.black,
         white=config.white,
         prior=config.prior,
+        risk=config.risk,
     )
     names = [pictures.names[picture] for picture in chosen]
     if config.json:

@@ -63,6 +63,7 @@ def _result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     table.add_row("confidence", f"{result.confidence:.2f}")
     if result.expected_error is not None:
         table.add_row("expected error", f"{result.expected_error:.1f} positions")
+    table.add_row("risk of a miss", f"{result.risk:.3f}")
     if Reason.AMBIGUOUS in result.reasons:
         chances = (f"{one.index} (probability {one.probability:.2f})" for one in result.candidates)
         table.add_row("candidates", ", ".join(chances))

@@ -7,11 +7,13 @@ import numpy as np
 
 from dioptre.cameras.base import Camera, Frame, to_index
 from dioptre.errors import InputError, MethodError
+from dioptre.loop.confidence import RISK, check_risk
 from dioptre.loop.focus import EVEN, ONE_LOOK, SEVERAL_LOOKS, to_result
 from dioptre.loop.inputs import Ladder, cut, place_of, to_rois
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
-from dioptre.loop.verdict import Exposure, State, judge_posterior
+from dioptre.loop.traces import Traces
+from dioptre.loop.verdict import Asked, Exposure, State, judge_posterior
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
 from dioptre.posterior import DepthPrior
@@ -32,6 +34,7 @@ class Autofocus:
         start: Where the first look is taken; the middle of the ladder by default.
         prior: Where things are expected before looking.
         sure: It stops early once so much of the posterior lies within an index of the answer.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
     """
 
     camera: Camera
@@ -40,6 +43,7 @@ class Autofocus:
     start: int | None = None
     prior: DepthPrior = EVEN
     sure: float = NEVER
+    risk: float = RISK
 
     def run(self, roi: Any = None) -> FocusResult:
         """Returns where the lens must go after a few looks; if that is in focus, the lens is left there.
@@ -61,7 +65,7 @@ class Autofocus:
         where = place_of(regions[0], camera.shape, camera.where)
         see = see_camera(camera, lambda frame: cut(frame, regions[0]), where, frames)
         trail = search(np.array([self._start()]), see, askers_of(method, looks, self.prior), policy)
-        result = _result(method, camera, trail, frames, regions[0])
+        result = _result(method, camera, trail, frames, regions[0], check_risk(self.risk))
         if result.state is State.FOCUSED:
             camera.capture(result.index)
         return result
@@ -80,8 +84,10 @@ class Autofocus:
 
 
 def _result(
-    method: Method, camera: Camera, trail: Trail, frames: list[Frame], roi: Roi | None
+    method: Method, camera: Camera, trail: Trail, frames: list[Frame], roi: Roi | None, risk: float
 ) -> FocusResult:
-    verdict = judge_posterior(trail.posterior, Exposure.of(np.stack(frames)))
-    looks = tuple(int(at) for at in trail.positions[0] if at != NO_LOOK)
+    seen, positions = np.stack(frames), trail.positions[0][trail.positions[0] != NO_LOOK]
+    asked = Asked(method.key, method.build().identity, Traces.of(seen), positions, risk)
+    verdict = judge_posterior(trail.posterior, Exposure.of(seen), asked)
+    looks = tuple(positions.tolist())
     return to_result(trail.posterior.scores()[0], verdict, method, Ladder(camera.grid), roi, looks)

@@ -16,6 +16,8 @@ from jaxtyping import Float, Shaped
 
 from dioptre.cameras.base import to_index
 from dioptre.errors import InputError, MethodError
+from dioptre.loop.confidence import RISK, check_risk
+from dioptre.loop.curve import peak_position
 from dioptre.loop.inputs import (
     Ladder,
     Pixels,
@@ -29,7 +31,8 @@ from dioptre.loop.inputs import (
     to_where,
 )
 from dioptre.loop.result import FocusResult, Roi
-from dioptre.loop.verdict import Exposure, State, Verdict, judge, judge_posterior, peak_position
+from dioptre.loop.traces import Traces
+from dioptre.loop.verdict import Asked, Exposure, State, Verdict, judge, judge_posterior
 from dioptre.methods import Method, find_method
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
 from dioptre.optics import FocusGrid, dioptres_to_metres
@@ -65,6 +68,7 @@ def focus(
     black: float | None = None,
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
+    risk: float = RISK,
 ) -> FocusResult:
     """Returns the sharpest slice of a stack, how sure that is, and why not when it is not.
 
@@ -83,6 +87,7 @@ def focus(
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior. Only methods that
             know probabilities heed it.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
 
     Raises:
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
@@ -97,7 +102,7 @@ def focus(
     if grid is None and dioptres is None and positions_um is None:
         grid = slices.grid
     ladder = to_ladder(len(pixels), grid, dioptres, positions_um)
-    asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes)
+    asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes, check_risk(risk))
     rois = to_rois(roi, shape)
     regions = [asked.whole_stack(pixels, one, place_of(one, shape, slices.where)) for one in rois]
     if len(regions) == 1:
@@ -116,6 +121,7 @@ def focus_from(
     black: float | None = None,
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
+    risk: float = RISK,
 ) -> FocusResult:
     """Returns where the lens must go from one look, or from several.
 
@@ -135,6 +141,7 @@ def focus_from(
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
 
     Raises:
         DioptreError: A look, a position or the method cannot be used; the message says why.
@@ -153,7 +160,7 @@ def focus_from(
     if len(regions) > 1:
         raise InputError(f"a look has one region, not {len(regions)}")
     place = place_of(regions[0], shape, to_where(where))
-    asked = _Question(row, row.build(), ladder, _prior(prior), VIEW_CODES)
+    asked = _Question(row, row.build(), ladder, _prior(prior), VIEW_CODES, check_risk(risk))
     return asked.looks(cut(pixels, regions[0]), indices, regions[0], place)
 
 
@@ -166,6 +173,7 @@ class _Question:
     ladder: Ladder
     prior: DepthPrior
     view_codes: float
+    risk: float
 
     def whole_stack(self, pixels: Pixels, roi: Roi | None, where: tuple[float, float] | None) -> FocusResult:
         """Returns what a region of all slices says."""
@@ -193,12 +201,19 @@ class _Question:
     def _answer(
         self, stack: FocalStack, exposure: Exposure, roi: Roi | None, tiles: Any, looks: tuple[int, ...]
     ) -> FocusResult:
+        asked = Asked(
+            self.method.key,
+            self.focuser.identity,
+            Traces.of(stack.pixels[0]),
+            stack.indices[0] if looks else None,
+            self.risk,
+        )
         posterior = self.focuser.posterior(stack)
         if posterior is not None:
             posterior = posterior.weigh(self.prior)
             return to_result(
                 posterior.scores()[0],
-                judge_posterior(posterior, exposure),
+                judge_posterior(posterior, exposure, asked),
                 self.method,
                 self.ladder,
                 roi,
@@ -206,7 +221,8 @@ class _Question:
             )
         curve = self.focuser.scores(stack)[0]
         parts = None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
-        return to_result(curve, judge(curve, parts, exposure), self.method, self.ladder, roi, looks)
+        verdict = judge(curve, parts, exposure, asked=asked)
+        return to_result(curve, verdict, self.method, self.ladder, roi, looks)
 
 
 def to_result(
@@ -237,6 +253,7 @@ def to_result(
         reasons=verdict.reasons,
         method=method.key,
         expected_error=verdict.expected_error,
+        risk=verdict.risk,
         candidates=candidates,
         looks=looks,
         roi=roi,
