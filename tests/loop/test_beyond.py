@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dioptre.loop.verdict import Exposure, Reason, State, Verdict, judge_posterior
+from dioptre.loop.verdict import Asked, Exposure, Reason, State, Verdict, judge_posterior
 from dioptre.methods import METHODS, best_index
 from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
@@ -44,7 +44,8 @@ def subjects() -> dict[int, FocalStack]:
 def judged(key: str, looks: FocalStack) -> tuple[np.ndarray, list[Verdict]]:
     posterior = METHODS[key].build().posterior(looks)
     assert posterior is not None
-    verdicts = [judge_posterior(posterior.scene(at), Exposure(0.0, 0.2)) for at in range(N)]
+    asked = Asked(risk=0.3)
+    verdicts = [judge_posterior(posterior.scene(at), Exposure(0.0, 0.2), asked) for at in range(N)]
     return best_index(posterior.scores()), verdicts
 
 

@@ -162,8 +162,8 @@ def trust_to_markdown(judged: Sequence[Trusted]) -> str:
         looks = "all" if one.steps == 0 else str(one.steps)
         text.append(f"| `{one.method}` | {looks} | {' | '.join(shown)} |")
     note = (
-        "Confidence is the probability of being at most 1 index off where the picture is sharp (the label, if "
-        "that is not known); a false-confident answer is called focused and is more than 4 off."
+        "Confidence is the probability of being at most 1 index off where the picture is sharp (the label, "
+        "if that is not known); a false-confident answer is called focused and is more than 4 off."
     )
     return f"\n## Confidence\n\n{note}\n\n" + "\n".join(text) + "\n"
 

@@ -8,9 +8,9 @@ sharper or broader, mixed with an even one for the case that the method was misl
 
 The logits of a method that knows probabilities are its own. A curve's are a parabola around its peak, so that
 the sharpness is one over the variance of its error. Each number of the evidence (`loop.evidence`) is counted
-in deviations from what is usual in clean sweeps, and is weighed three times: within what is usual, above it,
-and below it. Confidence, expected error and risk are all read off this posterior; the answer itself stays the
-method's.
+in deviations from what is usual in clean sweeps. Doubt weighs it three times: within what is usual, above it,
+and below it; sharpness only within. Confidence, expected error and risk are all read off this posterior; the
+answer itself stays the method's.
 
 The weights of each method are a row of a table (`runs/confidence.py` makes it) which names the identity of
 the network that it was fitted to. A method without a row of its own has that of its kind.
@@ -97,7 +97,7 @@ class Row:
         centre: Its median in clean sweeps.
         scale: Its deviation there.
         doubt: A constant, and three weights for each: within what is usual, above and below.
-        sharpness: Likewise.
+        sharpness: A constant, and a weight for each: within what is usual.
     """
 
     identity: str
@@ -146,7 +146,8 @@ def believe(observation: Observation, row: Row) -> Belief:
     """Returns what is believed of an answer."""
     usual = row.standardised(observation.evidence)
     doubt = 1 / (1 + math.exp(-float(np.clip(usual @ np.array(row.doubt), -30, 30))))
-    sharpness = math.exp(float(np.clip(usual @ np.array(row.sharpness), -SHARPEST, SHARPEST)))
+    within = usual[: len(row.sharpness)]
+    sharpness = math.exp(float(np.clip(within @ np.array(row.sharpness), -SHARPEST, SHARPEST)))
     return belief_of(observation.logits, observation.answer, doubt, sharpness)
 
 

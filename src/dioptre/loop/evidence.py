@@ -2,7 +2,8 @@
 
 There is evidence in a curve's shape, in a posterior, and in the pictures of a sweep or of a few looks
 (`loop.traces`). What each is worth is not said here but fitted (`loop.confidence`); so each number only has
-to rise or fall with the chance that the answer is wrong, and to mean the same for long and short stacks.
+to rise or fall with the chance that the answer is wrong. Which of both it does is said (DIRECTIONS), so that
+what is unusually good never makes an answer doubtful, whatever camera it comes from.
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,31 @@ from dioptre.posterior import Posterior
 Evidence = Mapping[str, float]
 
 MOST: Final = 9.0  # no number says more
+FLOOR: Final = 0.02  # of the detail in focus: noise below this does not matter, however it changes
+SAME: Final = 1e-6  # of a slice's detail: what two pictures differ by that are one
+
+WORSE, BETTER = 1, -1
+# What an answer is the more doubtful for, and what the less; of the rest, either may be.
+DIRECTIONS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(
+        (
+            "rough", "tiles-disagree", "spike", "width", "base", "rival", "at-edge", "tiles-astray",
+            "near", "beside", "expected", "entropy", "beyond", "flicker", "light-jump", "darkest", "blocks",
+            "subject-astray-2", "subject-astray-4", "subject-astray-8", "parts-astray", "parts-apart",
+            "noise-here", "noise-range", "noise-jump", "repeated", "unlike", "mostly-unlike", "unlike-here",
+            "balance", "view-exchanged", "view-turned", "view-against",
+        ),
+        WORSE,
+    ),
+    **dict.fromkeys(
+        (
+            "rise", "lower-rise", "edge", "tiles-near", "parts-detail", "looks", "contrast",
+            "subject-2", "subject-4", "subject-8", "height-2", "height-4", "height-8",
+            "contrast-2", "contrast-4", "contrast-8",
+        ),
+        BETTER,
+    ),
+}  # fmt: skip
 FINEST, FINE, MIDDLE, COARSE = range(len(LAGS))  # lags
 WIDE: Final = 1 / 8  # of the ladder: so far from focus, detail changes little from slice to slice
 
@@ -77,8 +103,8 @@ def _tile_evidence(curve: Curve, tiles: Tiles | None) -> Evidence:
     if sound is None or len(sound) == 0:
         return {"tiles-astray": 0.0, "tiles-near": 0.5}
     away = np.abs(sound.argmax(axis=1) - curve.argmax())
-    weights = np.ptp(sound, axis=1) + 1e-12
-    weights /= weights.sum()
+    ranges = np.ptp(sound, axis=1)
+    weights = ranges / ranges.sum() if ranges.any() else np.full(len(sound), 1 / len(sound))
     near = float(weights[away <= max(1, round(n / 12))].sum())
     return {"tiles-astray": _log(float(weights @ away) / n + 0.01), "tiles-near": near}
 
@@ -175,7 +201,9 @@ def _weighted_quantiles(
 def _noise_evidence(traces: Traces, answer: int) -> Evidence:
     """Returns whether the noise stays the same, and slices follow from their neighbours."""
     n = len(traces.mean)
-    noise = np.log(traces.noise(FINEST))
+    raw, detail = traces.noise(FINEST), traces.detail[FINEST]
+    noise = np.log(raw + FLOOR * max(float(traces.common[FINEST].max()), 0.0))
+    same = raw <= SAME * np.maximum(detail[:-1], detail[1:])
     usual = float(np.median(noise))
     focus = int(traces.subject(MIDDLE).argmax())
     away = np.abs(np.arange(n - 1) + 0.5 - focus) > WIDE * n
@@ -186,7 +214,7 @@ def _noise_evidence(traces: Traces, answer: int) -> Evidence:
         "noise-here": float(np.clip(noise[near].max() - usual, -MOST, MOST)),
         "noise-range": float(np.clip(np.ptp(np.quantile(aside, (0.05, 0.95))), 0, MOST)),
         "noise-jump": float(np.clip(np.abs(np.diff(aside)).max(), 0, MOST)),
-        "repeat": float(np.clip(usual - noise.min(), 0, MOST)),
+        "repeated": MOST * float(np.mean(same)),
         "unlike": float(1 - alike.min()),
         "mostly-unlike": float(1 - np.median(alike)),
         "unlike-here": float(1 - traces.likeness(FINE)[near].min()),

@@ -209,7 +209,7 @@ def _judged(
     for at in np.ndindex(lattice.shape):
         exposure = Exposure(float(saturated[at]), float(mean[at]), bool(finite[at]))
         parts, covered = (None, 1.0) if tiles is None else (tiles.inside(*at), tiles.covered)
-        verdict = judge(curves[at], parts, exposure, covered, Asked(method))
+        verdict = judge(curves[at], parts, exposure, covered, Asked(method, risk=1.0))
         confidence[at], focused[at] = verdict.confidence, verdict.state is State.FOCUSED
     dioptres = None
     if grid.known:

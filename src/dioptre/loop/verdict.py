@@ -110,7 +110,7 @@ SIGNS: Final = (
     (Reason.NOISE_PEAK, "noise-here", 2.0),
     (Reason.UNEVEN_NOISE, "noise-range", 1.5),
     (Reason.UNEVEN_NOISE, "noise-jump", 1.0),
-    (Reason.BROKEN_SWEEP, "repeat", 3.0),
+    (Reason.BROKEN_SWEEP, "repeated", 0.0),
     (Reason.BROKEN_SWEEP, "darkest", 1.5),
     (Reason.BROKEN_SWEEP, "unlike", 0.8),
     (Reason.FLICKER, "flicker", -3.0),
@@ -204,7 +204,7 @@ class Asked:
         identity: Of the method.
         traces: What the pictures show of themselves; None if nobody looked.
         positions: Where a few looks were taken; None for a whole stack.
-        risk: How often an answer that is called focused may be a miss.
+        risk: How often an answer that is called focused may be a miss; 1 to let the shape of a curve decide.
     """
 
     method: str = ""
@@ -223,10 +223,11 @@ class Asked:
 
 
 NOBODY: Final = Asked()
+SHAPE_ALONE: Final = Asked(risk=1.0)
 
 
 def judge(
-    curve: Curve, tiles: Tiles | None, exposure: Exposure, covered: float = 1.0, asked: Asked = NOBODY
+    curve: Curve, tiles: Tiles | None, exposure: Exposure, covered: float = 1.0, asked: Asked = SHAPE_ALONE
 ) -> Verdict:
     """Returns the verdict on a focus curve.
 
@@ -261,7 +262,7 @@ def judge(
 
 
 def observe_curve(
-    curve: Curve, tiles: Tiles | None, asked: Asked = NOBODY, covered: float = 1.0
+    curve: Curve, tiles: Tiles | None, asked: Asked = SHAPE_ALONE, covered: float = 1.0
 ) -> Observation:
     """Returns what is known of the answer of a curve that is not flat; see `judge`."""
     sound = np.isfinite(curve)

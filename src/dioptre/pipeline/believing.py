@@ -16,6 +16,7 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 
 from dioptre.loop.confidence import ANY_METHOD, SHARPEST, Observation, Row
+from dioptre.loop.evidence import DIRECTIONS
 from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
 from dioptre.loop.traces import Traces
@@ -29,12 +30,13 @@ from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import PATCHES_PER_SCENE
 from dioptre.pipeline.sweeps import Against, SimulatedSweep, simulated_sweep
 from dioptre.posterior import DepthPrior
-from dioptre.simulate.faults import FAULTS, Fault, Sweep
+from dioptre.simulate.faults import FAULTS, Fault
+from dioptre.simulate.mishaps import Sweep
 from dioptre.stack import FocalStack
 
 RIDGE: Final = 3.0
 EACH: Final = 3  # faults that are done to each sweep
-STRIDES: Final = (2, 3, 5, 8)  # between the slices of shorter sweeps, which measures see too
+STRIDES: Final = (2, 3, 5, 8, 16)  # between the slices of shorter sweeps, which measures see too
 MOST_LOOKS: Final = 3
 EVEN: Final = DepthPrior.even()
 CLEAN: Final = "clean"
@@ -113,15 +115,15 @@ def _answers(trial: Trial, fault: Fault, one: SimulatedSweep, rng: np.random.Gen
     """Yields what all methods answer to one sweep."""
     methods = [find_method(key) for key in trial.keys]
     start = int(rng.integers(one.sweep.slices))
-    traces = {views: Traces.of(one.seen(views)) for views in (1, 2)}
+    others = [method for method in methods if method.key not in MEASURES]
+    traces = {views: Traces.of(one.seen(views)) for views in {method.views for method in others}}
     if not fault.told:
         measures = [method for method in methods if method.key in MEASURES]
         stride = int(rng.choice(STRIDES))
-        yield from _measured(measures, one.sweep)
-        yield from _measured(measures, one.sweep.every(stride, int(rng.integers(stride))))
-    for method in methods:
-        if method.key in MEASURES:
-            continue
+        yield from _measured(measures, one.sweep, fault.of_scene)
+        fewer = one.sweep.every(stride, int(rng.integers(stride)))
+        yield from _measured(measures, fewer, fault.of_scene)
+    for method in others:
         if method.looks in (WHOLE, ANY) and not fault.told:
             posterior = method.build().posterior(one.stack(method.views))
             assert posterior is not None
@@ -133,8 +135,8 @@ def _answers(trial: Trial, fault: Fault, one: SimulatedSweep, rng: np.random.Gen
                     yield method.key, observation, one.sweep
 
 
-def _measured(methods: Sequence[Method], sweep: Sweep) -> Iterator[Answer]:
-    """Yields what measures answer to a sweep, with their pictures and without."""
+def _measured(methods: Sequence[Method], sweep: Sweep, alone: bool) -> Iterator[Answer]:
+    """Yields what measures answer to a sweep, with its pictures, and also alone: without them."""
     for views in {method.views for method in methods}:
         keys = [method.key for method in methods if method.views == views]
         pixels = sweep.pixels if views == 2 else sweep.pixels.mean(axis=1, keepdims=True)
@@ -148,7 +150,8 @@ def _measured(methods: Sequence[Method], sweep: Sweep) -> Iterator[Answer]:
             heights = curve[np.isfinite(curve)]
             if len(heights) > 2 and np.ptp(heights) > 1e-6 * np.abs(heights).max():
                 yield key, observe_curve(curve, parts[key], asked), sweep
-                yield key, observe_curve(curve, parts[key]), sweep
+                if alone:
+                    yield key, observe_curve(curve, parts[key]), sweep
 
 
 def _looked(
@@ -223,12 +226,36 @@ def fit_row(samples: Sequence[Sample], identity: str, ridge: float = RIDGE) -> R
     scale = np.maximum(np.maximum(spread, values.std(axis=0) / 2), 1e-3)
     blank = Row(identity, names, *(tuple(np.round(one, 5).tolist()) for one in (centre, scale)), (), ())
     usual = np.stack([blank.standardised(one.observation.evidence) for one in samples])
+    doubt, sharpness = _weights(samples, usual, names, ridge)
+    rounded = (tuple(np.round(one, 5).tolist()) for one in (doubt, sharpness))
+    return Row(identity, names, blank.centre, blank.scale, *rounded)
+
+
+def _weights_of(samples: Sequence[Sample]) -> Float[np.ndarray, " sample"]:
+    """Returns how much samples count: clean ones for half of all."""
+    clean = np.array([one.clean for one in samples])
+    return np.where(clean, 0.5 / max(clean.sum(), 1), 0.5 / max((~clean).sum(), 1))
+
+
+def _weights(
+    samples: Sequence[Sample], usual: Float[np.ndarray, "sample weights"], names: Sequence[str], ridge: float
+) -> tuple[Float[np.ndarray, " doubt"], Float[np.ndarray, " sharpness"]]:
+    """Returns the weights of doubt and of sharpness that make the truth of samples likeliest."""
     likelihood = _Likelihood(samples, usual, ridge / len(samples))
-    start = np.zeros(2 * usual.shape[1])
+    start = np.zeros(usual.shape[1] + 1 + len(names))
     start[0] = -2.0
-    found = minimize(likelihood, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-    doubt, sharpness = (tuple(np.round(one, 5).tolist()) for one in np.split(found, 2))
-    return Row(identity, names, blank.centre, blank.scale, doubt, sharpness)
+    found = minimize(
+        likelihood, start, jac=True, method="L-BFGS-B", bounds=_bounds(names), options={"maxiter": 400}
+    ).x
+    return found[: usual.shape[1]], found[usual.shape[1] :]
+
+
+def _bounds(names: Sequence[str]) -> list[tuple[float | None, float | None]]:
+    """Returns between what the weights may lie: more of what is worse never makes less doubtful."""
+    ways = [DIRECTIONS.get(name, 0) for name in names]
+    rising: dict[int, tuple[float | None, float | None]] = {0: (None, None), 1: (0.0, None), -1: (None, 0.0)}
+    doubts = [rising[way] for way in ways] * 2 + [rising[-way] for way in ways]
+    return [(None, None), *doubts, *[(None, None)] * (1 + len(names))]
 
 
 class _Likelihood:
@@ -247,14 +274,14 @@ class _Likelihood:
             if one.truth is not None:
                 self.place[at] = np.clip(one.truth + 1, 0, len(logits) - 1)
         self.even = np.array([1 / len(one.observation.logits) for one in samples])
-        clean = np.array([one.clean for one in samples])
-        self.weights = np.where(clean, 0.5 / max(clean.sum(), 1), 0.5 / max((~clean).sum(), 1))
+        self.weights = _weights_of(samples)
         self.usual, self.ridge = usual, ridge
 
     def __call__(self, weights: Float[np.ndarray, " both"]) -> tuple[float, Float[np.ndarray, " both"]]:
-        doubts, sharpnesses = np.split(weights, 2)
+        doubts, sharpnesses = np.split(weights, [self.usual.shape[1]])
+        within = self.usual[:, : len(sharpnesses)]
         doubt = 1 / (1 + np.exp(-np.clip(self.usual @ doubts, -30, 30)))
-        sharpness = np.exp(np.clip(self.usual @ sharpnesses, -SHARPEST, SHARPEST))
+        sharpness = np.exp(np.clip(within @ sharpnesses, -SHARPEST, SHARPEST))
         chances = np.exp(sharpness[:, None] * self.logits)
         chances /= chances.sum(axis=1, keepdims=True)
         finite = np.where(np.isfinite(self.logits), self.logits, 0.0)
@@ -264,7 +291,7 @@ class _Likelihood:
         misled = doubt * self.even / total
         pull = sharpness * (finite[rows, self.place] - np.sum(chances * finite, axis=1))
         slope_doubt = self.usual.T @ (self.weights * (doubt - misled))
-        slope_sharp = -(self.usual.T @ (self.weights * (1 - misled) * pull))
+        slope_sharp = -(within.T @ (self.weights * (1 - misled) * pull))
         penalty = self.ridge * weights
         penalty[[0, len(doubts)]] = 0.0
         loss = -float(self.weights @ np.log(total)) + float(penalty @ weights) / 2

@@ -9,7 +9,7 @@ from jaxtyping import Float32
 from dioptre.optics import CameraModel
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import simulate_patch
-from dioptre.simulate.faults import Sweep
+from dioptre.simulate.mishaps import Sweep
 from dioptre.simulate.sensor import native_to_pixels
 from dioptre.stack import FocalStack
 
