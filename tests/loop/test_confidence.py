@@ -28,7 +28,7 @@ from dioptre.methods import METHODS
 from dioptre.posterior import Posterior
 
 N = 49
-ROW = Row("", ("bad", "good"), (0.0, 0.0), (1.0, 1.0), (-4.0, 1, 0, 1, 0, 0, 0), (0.0, 0.0, 0.0))
+ROW = Row("", ("bad", "good"), (0.0, 0.0), (1.0, 1.0), (-4.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 def parabola(peak: float, n: int = N) -> np.ndarray:

@@ -12,7 +12,7 @@ N, SIZE, SHARP = 21, 96, 8
 
 
 def sweep(noise: float = 0.005, views: int = 1, seed: int = 0) -> np.ndarray:
-    """Returns a texture that is sharp at SHARP; the right view moves to the right as the focus comes nearer."""
+    """Returns a texture that is sharp at SHARP; the right view moves right as the focus comes nearer."""
     rng = np.random.default_rng(seed)
     texture = gaussian_filter(rng.random((SIZE, SIZE)), 0.8) + 0.2 * gaussian_filter(
         rng.random((SIZE, SIZE)), 4
