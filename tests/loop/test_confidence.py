@@ -87,7 +87,7 @@ def test_evidence_is_weighed_within_above_and_below() -> None:
 @pytest.mark.parametrize("risk", [0, 1, -0.1, 2.0, float("nan"), "0.1", None])
 def test_a_risk_is_a_probability(risk: object) -> None:
     with pytest.raises(InputError, match="a risk is a probability between 0 and 1"):
-        check_risk(risk)  # type: ignore[arg-type]
+        check_risk(risk)
 
 
 def test_four_indices_of_the_papers_ladder_are_near() -> None:

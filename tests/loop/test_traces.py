@@ -30,7 +30,7 @@ def test_what_slices_share_peaks_in_focus() -> None:
     traces = Traces.of(sweep())
     for lag in range(1, len(LAGS)):
         assert abs(int(traces.subject(lag).argmax()) - SHARP) <= 1
-    assert traces.likeness(0).min() < 0.5 < traces.likeness(3).min()
+    assert (traces.likeness(0) < traces.likeness(3)).all()
 
 
 def test_noise_is_what_slices_do_not_share() -> None:
@@ -125,7 +125,7 @@ def test_slices_that_do_not_follow_are_seen() -> None:
     assert evidence(black)["darkest"] > evidence(clean)["darkest"] + 3
     assert evidence(flicker)["flicker"] > evidence(clean)["flicker"] + 1
     replaced = np.concatenate([clean[:12], sweep(seed=5)[12:]])
-    assert evidence(replaced)["unlike"] > evidence(clean)["unlike"] + 0.5
+    assert evidence(replaced)["unlike"] > evidence(clean)["unlike"] + 0.3
 
 
 def test_views_that_are_exchanged_or_turned_are_seen() -> None:

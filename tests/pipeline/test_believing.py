@@ -15,7 +15,7 @@ def drawn(count: int, seed: int = 0, deviation: float = 1.0) -> list[Sample]:
     rng = np.random.default_rng(seed)
     samples = []
     for _ in range(count):
-        rough, light = rng.standard_normal(2)
+        rough, light = rng.standard_normal(2).tolist()
         answer = int(rng.integers(8, N - 8))
         logits = -0.5 * (np.arange(-1, N + 1) - answer) ** 2
         misled = rng.random() < 1 / (1 + np.exp(4 - 2.5 * rough))

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float
@@ -52,7 +52,7 @@ def reach_of(positions: int) -> int:
     return max(1, round(NEAR * positions))
 
 
-def check_risk(risk: float) -> float:
+def check_risk(risk: Any) -> float:
     """Returns a risk, or says that it is none."""
     if not (isinstance(risk, (int, float)) and 0 < risk < 1):
         raise InputError(f"a risk is a probability between 0 and 1, not {risk!r}")

@@ -77,9 +77,16 @@ class Traces:
 
     def at(self, slices: Int[np.ndarray, " look"]) -> "Traces":
         """Returns the traces of some slices, of which it is not known what they have in common."""
-        each = {name: getattr(self, name)[slices] for name in ("mean", "right", "down", "balance")}
-        none = {"common": np.zeros((len(LAGS), 0)), "tiles": np.zeros((len(self.tiles), 0))}
-        return replace(self, **each, detail=self.detail[:, slices], **none)
+        return replace(
+            self,
+            mean=self.mean[slices],
+            detail=self.detail[:, slices],
+            common=np.zeros((len(LAGS), 0)),
+            tiles=np.zeros((len(self.tiles), 0)),
+            right=self.right[slices],
+            down=self.down[slices],
+            balance=self.balance[slices],
+        )
 
     def noise(self, lag: int) -> Float[np.ndarray, " gap"]:
         """Returns the mean square of what a slice does not share with the next one, at one of the lags."""

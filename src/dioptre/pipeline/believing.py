@@ -35,6 +35,7 @@ from dioptre.simulate.mishaps import Sweep
 from dioptre.stack import FocalStack
 
 RIDGE: Final = 3.0
+MOSTLY: Final = 0.5  # how much clean sweeps count
 EACH: Final = 3  # faults that are done to each sweep
 STRIDES: Final = (2, 3, 5, 8, 16)  # between the slices of shorter sweeps, which measures see too
 MOST_LOOKS: Final = 3
@@ -208,7 +209,7 @@ def _pooled(found: Mapping[str, Sequence[Sample]]) -> dict[str, list[Sample]]:
 
 
 def fit_row(samples: Sequence[Sample], identity: str, ridge: float = RIDGE) -> Row:
-    """Returns the weights under which what was right is likeliest; clean sweeps count for half.
+    """Returns the weights under which what was right is likeliest; sweeps count as they are expected.
 
     Args:
         samples: Of one method, of ladders of any length.
@@ -232,9 +233,9 @@ def fit_row(samples: Sequence[Sample], identity: str, ridge: float = RIDGE) -> R
 
 
 def _weights_of(samples: Sequence[Sample]) -> Float[np.ndarray, " sample"]:
-    """Returns how much samples count: clean ones for half of all."""
+    """Returns how much samples count: as much as such sweeps are expected."""
     clean = np.array([one.clean for one in samples])
-    return np.where(clean, 0.5 / max(clean.sum(), 1), 0.5 / max((~clean).sum(), 1))
+    return np.where(clean, MOSTLY / max(clean.sum(), 1), (1 - MOSTLY) / max((~clean).sum(), 1))
 
 
 def _weights(

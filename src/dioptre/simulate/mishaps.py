@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
 from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
@@ -76,7 +76,7 @@ def _shot(pixels: Pixels, shot: float, read: float, rng: Rng) -> Pixels:
     return pixels + _noise(pixels, deviations, rng)
 
 
-def _each_slice(gains: Float32[np.ndarray, " slice"]) -> Float32[np.ndarray, "slice 1 1 1"]:
+def _each_slice(gains: Float[np.ndarray, " slice"]) -> Float32[np.ndarray, "slice 1 1 1"]:
     return gains.astype(np.float32)[:, None, None, None]
 
 
@@ -230,7 +230,7 @@ def _moved(view: Float32[np.ndarray, "row col"], down: int, right: int) -> Float
     return wide[away - down : away - down + rows, away - right : away - right + cols]
 
 
-def _all_moved(pixels: Pixels, moves: np.ndarray) -> Pixels:
+def _all_moved(pixels: Pixels, moves: Float[np.ndarray, "slice 2"]) -> Pixels:
     found = [
         [_moved(view, int(down), int(right)) for view in views]
         for views, (down, right) in zip(pixels, moves, strict=True)
@@ -280,7 +280,7 @@ def two_depths(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return Sweep(pixels, (*sweep.sharp, *other.sharp))
 
 
-def _plane(sweep: Sweep, texture: np.ndarray, rng: Rng) -> Sweep:
+def _plane(sweep: Sweep, texture: Float[np.ndarray, "rows cols"], rng: Rng) -> Sweep:
     """Returns a sweep of a painted plane somewhere on the ladder."""
     camera = CameraModel.pixel3()
     sharp = int(rng.integers(len(camera.grid)))
@@ -291,7 +291,7 @@ def _plane(sweep: Sweep, texture: np.ndarray, rng: Rng) -> Sweep:
     return Sweep(pixels, (sharp,))
 
 
-def _canvas(sweep: Sweep) -> tuple[np.ndarray, np.ndarray]:
+def _canvas(sweep: Sweep) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "n n"]]:
     size = 3 * sweep.pixels.shape[2]
     rows, cols = np.mgrid[:size, :size]
     return rows - size / 2, cols - size / 2
@@ -332,7 +332,7 @@ def smooth_gradient(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _nothing(sweep, ramp, rng)
 
 
-def _nothing(sweep: Sweep, picture: np.ndarray, rng: Rng) -> Sweep:
+def _nothing(sweep: Sweep, picture: Float[np.ndarray, "row col"], rng: Rng) -> Sweep:
     light = np.broadcast_to(picture.astype(np.float32), sweep.pixels.shape)
     return Sweep(np.clip(_shot(light, log_uniform(rng, 0.2, 1.0), 1.2, rng), 0.0, 1.0), ())
 
