@@ -31,7 +31,7 @@ DIRECTIONS: Final[Mapping[str, int]] = {
             "near", "beside", "expected", "entropy", "beyond", "flicker", "light-jump", "darkest", "blocks",
             "subject-astray-2", "subject-astray-4", "subject-astray-8", "parts-astray", "parts-apart",
             "noise-here", "noise-range", "noise-jump", "repeated", "unlike", "mostly-unlike", "unlike-here",
-            "balance", "view-exchanged", "view-turned", "view-against",
+            "balance", "view-exchanged", "view-turned", "look-turned", "light-range", "view-against",
         ),
         WORSE,
     ),
@@ -250,7 +250,7 @@ def look_evidence(traces: Traces, positions: Int[np.ndarray, " look"], answer: i
     return {
         "looks": float(np.log(len(positions))),
         "light": float(light.mean()),
-        "flicker": float(np.clip(np.ptp(light), 0, 3)),
+        "light-range": float(np.clip(np.ptp(light), 0, 3)),
         "detail": float(detail[FINEST, last]),
         **{f"detail-{LAGS[lag]}": float(detail[lag, last] - detail[lag - 1, last]) for lag in (1, 2, 3)},
         "contrast": float(detail[COARSE, last] - 2 * light[last]),
@@ -267,6 +267,6 @@ def _look_view_evidence(traces: Traces, look: int, move: float) -> Evidence:
     return {
         "balance": float(np.abs(traces.balance[look])),
         "view-shift": _log(abs(right) + 0.05),
-        "view-turned": _log((abs(down) + 0.05) / (abs(right) + 0.05)),
+        "look-turned": _log((abs(down) + 0.05) / (abs(right) + 0.05)),
         "view-against": float(np.clip(right, -1, 1) * np.sign(move)),
     }
