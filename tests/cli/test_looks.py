@@ -71,7 +71,7 @@ def test_one_look_tells_where_to_go(tmp_path: Path, capsys: pytest.CaptureFixtur
     found = run_json(capsys, "focus", left, "--at", "3")
     assert (found["index"], found["at"], found["method"]) == (30, 3, "dioptre-single-dp")
     assert found["looks"] == [3]
-    assert main(["focus", write(tmp_path / "alone.png", 20), "--at", "25"]) == FOCUSED
+    assert main(["focus", write(tmp_path / "alone.png", 20), "--at", "25", "--risk", "0.99"]) == FOCUSED
     said = capsys.readouterr().out
     assert "20 (5 farther)" in said
     assert "dioptre-single-green" in said
@@ -95,7 +95,7 @@ def test_slices_of_a_whole_stack_are_looked_at(tmp_path: Path, capsys: pytest.Ca
 def test_a_folder_has_a_picture_for_each_position(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in (1, 2):
         write(tmp_path / f"look{number}.png", 30)
-    assert main(["focus", str(tmp_path), "--at", "12,31"]) == FOCUSED
+    assert main(["focus", str(tmp_path), "--at", "12,31", "--risk", "0.99"]) == FOCUSED
     said = capsys.readouterr().out
     assert "2 pictures of 64 x 64, the lens at 12 and 31" in said
     assert "30 (1 farther)" in said

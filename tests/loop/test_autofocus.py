@@ -45,7 +45,7 @@ def test_a_lens_goes_where_evaluation_says(stack: FocalStack, key: str) -> None:
 
 def test_the_lens_is_left_where_it_is_in_focus(stack: FocalStack) -> None:
     camera = ReplayCamera(stack)
-    result = Autofocus(camera).run()
+    result = Autofocus(camera, risk=0.2).run()
     assert result.state is State.FOCUSED
     assert abs(result.index - TRUTH) <= 1
     assert camera.visited == [24, *result.looks[1:], result.index]

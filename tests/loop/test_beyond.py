@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dioptre.loop.verdict import Exposure, Reason, State, Verdict, judge_posterior
+from dioptre.loop.confidence import RISK
+from dioptre.loop.verdict import Asked, Exposure, Reason, State, Verdict, judge_posterior
 from dioptre.methods import METHODS, best_index
 from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
@@ -41,10 +42,11 @@ def subjects() -> dict[int, FocalStack]:
     return {position: looks_from_every_start(position, seed) for seed, position in enumerate((*PAST, 24))}
 
 
-def judged(key: str, looks: FocalStack) -> tuple[np.ndarray, list[Verdict]]:
+def judged(key: str, looks: FocalStack, risk: float = RISK) -> tuple[np.ndarray, list[Verdict]]:
     posterior = METHODS[key].build().posterior(looks)
     assert posterior is not None
-    verdicts = [judge_posterior(posterior.scene(at), Exposure(0.0, 0.2)) for at in range(N)]
+    lit, asked = Exposure(0.0, 0.2), Asked(risk=risk)
+    verdicts = [judge_posterior(posterior.scene(at), lit, asked) for at in range(N)]
     return best_index(posterior.scores()), verdicts
 
 
@@ -76,7 +78,7 @@ def test_two_views_tell_which_end_the_subject_is_beyond(
 
 @pytest.mark.parametrize("key", ["dioptre-single-dp", "dioptre-any-dp"])
 def test_a_subject_within_reach_is_not_said_to_be_beyond(subjects: dict[int, FocalStack], key: str) -> None:
-    answers, verdicts = judged(key, subjects[24])
+    answers, verdicts = judged(key, subjects[24], risk=0.5)
     assert np.mean([verdict.state is State.FOCUSED for verdict in verdicts]) > 0.9
     assert np.abs(answers - 24).max() <= 3
     beyond = {Reason.BEYOND_FAR, Reason.BEYOND_NEAR}

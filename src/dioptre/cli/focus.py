@@ -44,6 +44,8 @@ class Focus:
         prior: Where things are expected before looking: even, far (rooms and landscapes), a list of weights
             such as 3,2,1, one for each position, far to near, or a file of them. Only methods that know
             probabilities heed it.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions: with less,
+            more is refused.
         roi: Look only at this region, in pixels from the top left; may be given several times.
         policy: Which of several regions decides: the most confident, or the nearest to the camera of those in
             focus somewhere (the last slice counts as nearest when the positions are not known).
@@ -67,6 +69,7 @@ class Focus:
     at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
+    risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
     policy: Literal["most-confident", "nearest"] = "most-confident"
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
@@ -118,6 +121,7 @@ def _focus_stack(
             black=config.black,
             white=config.white,
             prior=config.prior,
+            risk=config.risk,
         )
     if config.plot is not None:
         _plot(config, pictures, result, values)
@@ -158,6 +162,7 @@ def _focus_looks(
         white=config.white,
         prior=config.prior,
         camera=steps,
+        risk=config.risk,
     )
     names = [pictures.names[picture] for picture in chosen]
     if config.json:

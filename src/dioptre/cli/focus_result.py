@@ -77,6 +77,7 @@ def _result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     table.add_row("confidence", f"{result.confidence:.2f}")
     if result.expected_error is not None:
         table.add_row("expected error", _expected_error(result))
+    table.add_row("risk of a miss", f"{result.risk:.3f}")
     if Reason.AMBIGUOUS in result.reasons:
         places = {
             one: str(one.index) if result.positions is None else f"{result.positions[one.index]:.6g}"

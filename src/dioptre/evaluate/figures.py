@@ -3,7 +3,7 @@
 Figures are made without pyplot: nothing global, no window, no display needed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.errors import MissingExtraError
+from dioptre.evaluate.trust import Reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes  # noqa: PLC0414  # handed on
@@ -102,6 +103,38 @@ def field_table(table: Float[np.ndarray, "down across"], title: str) -> "Figure"
     axes.set(title=title, xlabel="x over the frame", ylabel="y over the frame")
     figure.colorbar(image, ax=axes)
     return figure
+
+
+def reliability_diagram(curves: Mapping[str, Reliability], title: str) -> "Figure":
+    """Returns how often answers were right against how sure they were; the diagonal is true confidence."""
+    figure = new_figure(6.4, 5.2)
+    axes = figure.add_subplot()
+    axes.plot([0, 1], [0, 1], color=FAILED, linewidth=1)
+    for name, one in curves.items():
+        axes.plot(one.believed, one.found, "-o", markersize=3.5, linewidth=1.2, label=name)
+    axes.set(title=title, xlabel="confidence", ylabel="share at most 1 index off", xlim=(0, 1), ylim=(0, 1))
+    _finish(axes)
+    return figure
+
+
+def risk_coverage_curves(
+    curves: Mapping[str, tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]], title: str
+) -> "Figure":
+    """Returns the share of misses among accepted answers against how many are accepted, the surest first."""
+    figure = new_figure(6.4, 5.2)
+    axes = figure.add_subplot()
+    for name, (coverage, misses) in curves.items():
+        axes.plot(coverage, misses, linewidth=1.2, label=name)
+    axes.set(title=title, xlabel="share of answers accepted", ylabel="share of those that are misses")
+    axes.set(xlim=(0, 1), ylim=(0, None))
+    _finish(axes)
+    return figure
+
+
+def _finish(axes: "Axes") -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=7)
 
 
 def save(figure: "Figure", path: Path) -> None:

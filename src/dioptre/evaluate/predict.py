@@ -22,7 +22,8 @@ from dioptre.dataset.labels import in_crop
 from dioptre.dataset.store import PatchStore
 from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
-from dioptre.loop.verdict import SliceExposures, Verdict, judge, judge_posterior
+from dioptre.loop.traces import Traces
+from dioptre.loop.verdict import Asked, SliceExposures, Verdict, judge, judge_posterior
 from dioptre.methods import best_index, find_method, scores
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.posterior import DepthPrior, Scores
@@ -45,9 +46,11 @@ SCHEMA = pa.schema(
         ("start", pa.int16()),
         ("predicted", pa.int16()),
         ("truth", pa.int16()),
+        ("sharp", pa.int16()),  # where the picture is sharp, which the lens's error moves; null if not known
         ("state", pa.string()),  # "focused" or "failed"; "" if nobody judged
         ("confidence", pa.float32()),
-        ("expected_error", pa.float32()),  # indices; null if the method does not tell
+        ("expected_error", pa.float32()),  # indices; null if nobody judged
+        ("risk", pa.float32()),  # the probability of a miss by more than 4 of 49 indices
         ("identity", pa.string()),  # the hash of a network; "" for a formula
         ("prior", pa.string()),
         ("in_crop", pa.bool_()),
@@ -56,6 +59,7 @@ SCHEMA = pa.schema(
     ]
 )
 DEFAULTS: Mapping[str, object] = {"light": "", "device": ""}
+JUDGED = ("confidence", "expected_error", "risk")  # columns that are a verdict's numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,19 +102,35 @@ def predict(
         prior: Where things are expected; methods that know probabilities heed it.
     """
     stack = store.stack(rows)
-    exposures = [SliceExposures.of(pixels) for pixels in stack.pixels]
+    pictures = [Pictured(SliceExposures.of(pixels), Traces.of(pixels)) for pixels in stack.pixels]
     methods = [find_method(key) for key in keys]
     answers = [
-        *_whole_stacks(stack, exposures, [one for one in methods if one.looks in (WHOLE, ANY)], prior),
+        *_whole_stacks(stack, pictures, [one for one in methods if one.looks in (WHOLE, ANY)], prior),
         *(
             found
             for one in methods
             if one.looks != WHOLE
-            for found in _searches(stack, exposures, one, starts, prior)
+            for found in _searches(stack, pictures, one, starts, prior)
         ),
         *_oracle(store, rows),
     ]
     return pa.concat_tables([_table(store, rows, one, prior) for one in answers])
+
+
+@dataclass(frozen=True, eq=False)
+class Pictured:
+    """What a verdict needs of a patch's pictures."""
+
+    exposures: SliceExposures
+    traces: Traces
+
+    def asked(self, method: Method) -> Asked:
+        """Returns what is asked of a method that sees them all."""
+        return Asked(method.key, method.build().identity, self.traces)
+
+    def asked_at(self, method: Method, positions: Int[np.ndarray, " look"]) -> Asked:
+        """Returns what is asked of a method that sees some of them."""
+        return Asked(method.key, method.build().identity, self.traces.at(positions), positions)
 
 
 # The oracle
@@ -141,7 +161,7 @@ def _oracle(store: PatchStore, rows: Int[np.ndarray, " batch"]) -> Iterator[Answ
 
 
 def _whole_stacks(
-    stack: FocalStack, exposures: Sequence[SliceExposures], methods: Sequence[Method], prior: DepthPrior
+    stack: FocalStack, pictures: Sequence[Pictured], methods: Sequence[Method], prior: DepthPrior
 ) -> Iterator[Answers]:
     """Yields the answers of methods that see all slices: those that score slices are scored together."""
     curves = []
@@ -151,10 +171,13 @@ def _whole_stacks(
             curves.append(method)
             continue
         posterior = posterior.weigh(prior)
-        verdicts = [judge_posterior(posterior.scene(at), one.median()) for at, one in enumerate(exposures)]
+        verdicts = [
+            judge_posterior(posterior.scene(at), one.exposures.median(), one.asked(method))
+            for at, one in enumerate(pictures)
+        ]
         yield _whole(method, posterior.scores(), verdicts)
     found = scores(stack, [method.key for method in curves])
-    verdicts_of = _judge_curves(stack, exposures, found)
+    verdicts_of = _judge_curves(stack, pictures, found)
     for method in curves:
         yield _whole(method, found[method.key], verdicts_of[method.key])
 
@@ -166,17 +189,18 @@ def _whole(method: Method, found: Scores, verdicts: Sequence[Verdict]) -> Answer
 
 
 def _judge_curves(
-    stack: FocalStack, exposures: Sequence[SliceExposures], curves: Mapping[str, Scores]
+    stack: FocalStack, pictures: Sequence[Pictured], curves: Mapping[str, Scores]
 ) -> dict[str, list[Verdict]]:
     """Returns the verdicts on each method's curves, as `focus` finds them."""
     verdicts: dict[str, list[Verdict]] = {key: [] for key in curves}
-    for at, exposure in enumerate(exposures):
+    for at, pictured in enumerate(pictures):
         tiles = tiles_of(stack.pixels[at])
         parts = None
         if tiles is not None:
             parts = scores(FocalStack.full(tiles, stack.grid, view_codes=stack.view_codes), list(curves))
         for key, curve in curves.items():
-            verdicts[key].append(judge(curve[at], None if parts is None else parts[key], exposure.median()))
+            mine, exposure = None if parts is None else parts[key], pictured.exposures.median()
+            verdicts[key].append(judge(curve[at], mine, exposure, asked=pictured.asked(find_method(key))))
     return verdicts
 
 
@@ -185,7 +209,7 @@ def _judge_curves(
 
 def _searches(
     stack: FocalStack,
-    exposures: Sequence[SliceExposures],
+    pictures: Sequence[Pictured],
     method: Method,
     starts: Int[np.ndarray, " start"],
     prior: DepthPrior,
@@ -199,9 +223,10 @@ def _searches(
         posteriors = [trail.posteriors[steps - 1] for trail in trails]
         predicted = np.stack([best_index(one.scores()) for one in posteriors])
         verdicts = [
-            judge_posterior(posterior.scene(walk), exposure.median(trail.positions[walk, :steps]))
-            for trail, posterior, exposure in zip(trails, posteriors, exposures, strict=True)
+            judge_posterior(posterior.scene(walk), one.exposures.median(seen), one.asked_at(method, seen))
+            for trail, posterior, one in zip(trails, posteriors, pictures, strict=True)
             for walk in range(len(starts))
+            for seen in (trail.positions[walk, :steps],)
         ]
         yield Answers(method.key, method.problem, steps, starts, predicted, verdicts, identity)
 
@@ -228,6 +253,8 @@ def _table(
         **_judged(answers.verdicts, count),
     }
     columns["in_crop"] = _in_crop(store)[each]
+    sharp = oracle_answers(store, each)
+    columns["sharp"] = [None] * count if sharp is None else sharp
     for name in ("split", "scene", "capture", "truth"):
         columns[name] = store.table.column(name).take(pa.array(each))
     for name, default in DEFAULTS.items():
@@ -251,9 +278,6 @@ def _in_crop(store: PatchStore) -> Bool[np.ndarray, " patch"]:
 def _judged(verdicts: Sequence[Verdict], count: int) -> dict[str, object]:
     """Returns the columns of the verdicts; nulls if nobody judged."""
     if not verdicts:
-        return {"state": [""] * count, "confidence": [None] * count, "expected_error": [None] * count}
-    return {
-        "state": [one.state.value for one in verdicts],
-        "confidence": [one.confidence for one in verdicts],
-        "expected_error": [one.expected_error for one in verdicts],
-    }
+        return {"state": [""] * count} | {name: [None] * count for name in JUDGED}
+    columns: dict[str, object] = {name: [getattr(one, name) for one in verdicts] for name in JUDGED}
+    return {"state": [one.state.value for one in verdicts], **columns}

@@ -20,6 +20,7 @@ from dioptre.evaluate.intervals import Interval, metric_intervals
 from dioptre.evaluate.metrics import COLUMNS, PROBLEM_ORDER, Metrics, measure
 from dioptre.evaluate.page import Cell, Column, Table, tint_best
 from dioptre.evaluate.predict import ORACLE
+from dioptre.evaluate.trust import Trusted
 from dioptre.methods import METHODS
 from dioptre.methods.disparity import AT
 from dioptre.problem import Problem
@@ -200,6 +201,25 @@ def to_page(rows: Sequence[Line], problem: Problem, note: str) -> Table:
     columns += [Column(name, group="ours") for name in COLUMNS]
     columns += [Column(name, group="the paper's, on its own data") for name in COLUMNS]
     return Table(f"{problem}: {TITLES[problem]}", note, columns, cells, remarks)
+
+
+def trust_to_markdown(judged: Sequence[Trusted]) -> str:
+    """Returns what confidence was worth as Markdown; nothing if nobody judged."""
+    if not judged:
+        return ""
+    head = ["Key", "Looks", "focused", "false-confident", "calibration error", "AUROC"]
+    text = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+    for one in judged:
+        entries = one.to_json()
+        numbers = [entries[name] for name in ("focused", "false_confident", "calibration_error", "auroc")]
+        shown = ["" if number is None else f"{number:.3f}" for number in numbers]
+        looks = "all" if one.steps == 0 else str(one.steps)
+        text.append(f"| `{one.method}` | {looks} | {' | '.join(shown)} |")
+    note = (
+        "Confidence is the probability of being at most 1 index off where the picture is sharp (the label, "
+        "if that is not known); a false-confident answer is called focused and is more than 4 off."
+    )
+    return f"\n## Confidence\n\n{note}\n\n" + "\n".join(text) + "\n"
 
 
 def to_json(rows: Sequence[Line], about: Mapping[str, Any]) -> dict[str, Any]:

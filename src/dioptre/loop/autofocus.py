@@ -10,13 +10,15 @@ from jaxtyping import Float
 from dioptre.cameras.base import Camera, Frame, to_index
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.any_camera import OUT_OF_REACH, by_slice
+from dioptre.loop.confidence import RISK, check_risk
 from dioptre.loop.focus import EVEN, ONE_LOOK, SEVERAL_LOOKS, AnyCamera, beware, to_result
 from dioptre.loop.inputs import Ladder, cut, place_of, to_rois
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
 from dioptre.loop.stepped import SteppedCamera, own_positions
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
-from dioptre.loop.verdict import Exposure, State, judge_posterior
+from dioptre.loop.traces import Traces
+from dioptre.loop.verdict import Asked, Exposure, State, judge_posterior
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
 from dioptre.optics import FocusGrid
@@ -44,6 +46,7 @@ class Autofocus:
             each at the nearest position of the camera's ladder, on from the end of a window of steps; on a
             long way first by long steps, with frames shown smaller, as many looks each time.
         positions: Where the positions of that ladder are, in the unit of `optics`; its dioptres by default.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
     """
 
     camera: Camera
@@ -54,6 +57,7 @@ class Autofocus:
     sure: float = NEVER
     optics: AnyCamera | None = None
     positions: Sequence[float] | None = None
+    risk: float = RISK
 
     def run(self, roi: Any = None) -> FocusResult:
         """Returns where the lens must go after a few looks; if that is in focus, the lens is left there.
@@ -86,7 +90,7 @@ class Autofocus:
         where = place_of(roi, camera.shape, camera.where)
         see = see_camera(camera, lambda frame: cut(frame, roi), where, frames)
         trail = search(np.array([self._start()]), see, askers_of(method, looks, self.prior), policy)
-        return _result(method, camera, trail, frames, roi)
+        return _result(method, camera, trail, frames, roi, check_risk(self.risk))
 
     def _search_in_steps(self, steps: FocusSteps, roi: Roi | None) -> FocusResult:
         """Returns what a search through a camera that the networks do not know finds, window after window."""
@@ -149,12 +153,13 @@ class Autofocus:
 
 
 def _result(
-    method: Method, camera: Camera, trail: Trail, frames: list[Frame], roi: Roi | None
+    method: Method, camera: Camera, trail: Trail, frames: list[Frame], roi: Roi | None, risk: float
 ) -> FocusResult:
     posterior, window = trail.posterior, camera.window if isinstance(camera, SteppedCamera) else None
     ladder = Ladder(camera.grid, window=window)
     if window is not None:
         posterior = window.held(posterior)
-    verdict = beware(judge_posterior(posterior, Exposure.of(np.stack(frames))), method.build(), ladder)
-    looks = tuple(int(at) for at in trail.positions[0] if at != NO_LOOK)
-    return to_result(posterior.scores()[0], verdict, method, ladder, roi, looks)
+    seen, positions = np.stack(frames), trail.positions[0][trail.positions[0] != NO_LOOK]
+    asked = Asked(method.key, method.build().identity, Traces.of(seen), positions, risk)
+    verdict = beware(judge_posterior(posterior, Exposure.of(seen), asked), method.build(), ladder)
+    return to_result(posterior.scores()[0], verdict, method, ladder, roi, tuple(positions.tolist()))

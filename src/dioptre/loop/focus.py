@@ -17,6 +17,8 @@ from jaxtyping import Float, Shaped
 from dioptre.cameras.base import to_index
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.any_camera import Asker, ask_looks, ask_stack
+from dioptre.loop.confidence import RISK, check_risk
+from dioptre.loop.curve import peak_position
 from dioptre.loop.inputs import (
     Ladder,
     Pixels,
@@ -31,7 +33,8 @@ from dioptre.loop.inputs import (
 )
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
-from dioptre.loop.verdict import Exposure, Reason, State, Verdict, judge, judge_posterior, peak_position
+from dioptre.loop.traces import Traces
+from dioptre.loop.verdict import Asked, Exposure, Reason, State, Verdict, judge, judge_posterior
 from dioptre.methods import Method, find_method
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
 from dioptre.methods.learned import Learned
@@ -71,6 +74,7 @@ def focus(
     prior: DepthPrior | str = EVEN,
     camera: AnyCamera | None = None,
     positions: Sequence[float] | Float[np.ndarray, " n"] | None = None,
+    risk: float = RISK,
 ) -> FocusResult:
     """Returns the sharpest slice of a stack, how sure that is, and why not when it is not.
 
@@ -92,6 +96,7 @@ def focus(
         camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
             CameraModel, FocusSteps (dioptre.loop.steps), or a camera file.
         positions: Where its slices were taken, rising or falling, in the unit of that camera.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
 
     Raises:
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
@@ -107,7 +112,7 @@ def focus(
         grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None
     steps, own = _own_positions(len(pixels), camera, positions, grid, dioptres, positions_um)
     ladder = to_ladder(len(pixels), grid, dioptres, positions_um)
-    asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes)
+    asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes, check_risk(risk))
     rois = to_rois(roi, shape)
     if steps is not None and isinstance(asked.focuser, Learned):
         regions = [asked.stack_of(steps, pixels, own, one) for one in rois]
@@ -131,6 +136,7 @@ def focus_from(
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
     camera: AnyCamera | None = None,
+    risk: float = RISK,
 ) -> FocusResult:
     """Returns where the lens must go from one look, or from several.
 
@@ -155,6 +161,7 @@ def focus_from(
             (dioptre.loop.steps), or a camera file. The answer is in its unit, the network is told neither
             position nor place, and what lies more than 24 steps away is beyond an end, unless the region is
             large enough to be shown smaller.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
 
     Raises:
         DioptreError: A look, a position or the method cannot be used; the message says why.
@@ -173,7 +180,7 @@ def focus_from(
     if len(regions) > 1:
         raise InputError(f"a look has one region, not {len(regions)}")
     place = place_of(regions[0], shape, to_where(where))
-    asked = _Question(row, row.build(), ladder, _prior(prior), VIEW_CODES)
+    asked = _Question(row, row.build(), ladder, _prior(prior), VIEW_CODES, check_risk(risk))
     if steps is not None:
         return ask_looks(asked.asker(views, regions[0]), steps, cut(pixels, regions[0]), np.array(at_each))
     return asked.looks(cut(pixels, regions[0]), np.array([at_each]), regions[0], place)
@@ -188,6 +195,7 @@ class _Question:
     ladder: Ladder
     prior: DepthPrior
     view_codes: float
+    risk: float
 
     def whole_stack(self, pixels: Pixels, roi: Roi | None, where: tuple[float, float] | None) -> FocusResult:
         """Returns what a region of all slices says."""
@@ -231,6 +239,13 @@ class _Question:
     def _answer(
         self, stack: FocalStack, exposure: Exposure, roi: Roi | None, tiles: Any, looks: tuple[int, ...]
     ) -> FocusResult:
+        asked = Asked(
+            self.method.key,
+            self.focuser.identity,
+            Traces.of(stack.pixels[0]),
+            stack.indices[0] if looks else None,
+            self.risk,
+        )
         posterior = self.focuser.posterior(stack)
         if posterior is not None:
             if self.ladder.window is not None:
@@ -238,7 +253,7 @@ class _Question:
             posterior = posterior.weigh(self.prior)
             return to_result(
                 posterior.scores()[0],
-                beware(judge_posterior(posterior, exposure), self.focuser, self.ladder),
+                beware(judge_posterior(posterior, exposure, asked), self.focuser, self.ladder),
                 self.method,
                 self.ladder,
                 roi,
@@ -246,7 +261,8 @@ class _Question:
             )
         curve = self.focuser.scores(stack)[0]
         parts = None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
-        return to_result(curve, judge(curve, parts, exposure), self.method, self.ladder, roi, looks)
+        verdict = judge(curve, parts, exposure, asked=asked)
+        return to_result(curve, verdict, self.method, self.ladder, roi, looks)
 
 
 def beware(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
@@ -284,6 +300,7 @@ def to_result(
         reasons=verdict.reasons,
         method=method.key,
         expected_error=verdict.expected_error,
+        risk=verdict.risk,
         candidates=candidates,
         looks=looks,
         roi=roi,

@@ -17,9 +17,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from dioptre.errors import InputError, MethodError
+from dioptre.loop.curve import FEW_TILES, peak_position
 from dioptre.loop.focus import DEFAULT_METHOD
 from dioptre.loop.inputs import TILES, Slices, to_ladder, to_slices
-from dioptre.loop.verdict import FEW_TILES, WHITE, Exposure, SliceExposures, State, judge, peak_position
+from dioptre.loop.verdict import WHITE, Asked, Exposure, SliceExposures, State, judge
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, PatchLattice, frame_scores, patch_means
 from dioptre.methods.measure import MIN_SIZE, workers
@@ -39,7 +40,7 @@ class FocusMap:
 
     Attributes:
         index: The sharpest slice, counted from 0 in the order of the frames; a best guess where no slice is.
-        confidence: 0 to 1; at most 0.5 where the patch is not in focus anywhere.
+        confidence: The probability that the index is at most one off.
         focused: Whether the patch is clearly in focus somewhere: a blank wall is not.
         dioptres: The focus there, between slices; None if the ladder is not known.
         rows: The row of the patches' centres, in pixels from the top edge of the frame.
@@ -208,7 +209,7 @@ def _judged(
     for at in np.ndindex(lattice.shape):
         exposure = Exposure(float(saturated[at]), float(mean[at]), bool(finite[at]))
         parts, covered = (None, 1.0) if tiles is None else (tiles.inside(*at), tiles.covered)
-        verdict = judge(curves[at], parts, exposure, covered)
+        verdict = judge(curves[at], parts, exposure, covered, Asked(method, risk=1.0))
         confidence[at], focused[at] = verdict.confidence, verdict.state is State.FOCUSED
     dioptres = None
     if grid.known:

@@ -30,11 +30,12 @@ class FocusResult:
         distance_m: The same in metres; None if not known.
         position_um: The place there in micrometres; None if the positions are not known in micrometres.
         state: FOCUSED, or FAILED.
-        confidence: 0 to 1; at most 0.5 when focusing failed.
+        confidence: The probability that the index is at most one off where the picture is sharp.
         scores: The focus curve: a score for each slice, higher is sharper.
         reasons: Why it failed, or what to beware of; machine-readable.
         method: Key of the method.
-        expected_error: How many indices off the answer is to be expected; None if the method does not tell.
+        expected_error: How many indices off the answer is to be expected; None if there is none.
+        risk: The probability that it is off by more than 4 of 49 positions.
         candidates: The places where the focus may be, the likeliest first, with the probability of each
             side of focus; empty if the method does not tell.
         looks: The positions that were looked at, in order, in the camera's unit if one was given; empty if it
@@ -59,6 +60,7 @@ class FocusResult:
     reasons: tuple[Reason, ...]
     method: str
     expected_error: float | None = None
+    risk: float = 1.0
     candidates: tuple[Candidate, ...] = ()
     looks: tuple[int | float, ...] = ()
     roi: Roi | None = None
@@ -79,6 +81,7 @@ class FocusResult:
             "state": self.state.value,
             "confidence": self.confidence,
             "expected_error": self.expected_error,
+            "risk": self.risk,
             "reasons": [reason.value for reason in self.reasons],
             "candidates": [asdict(one) for one in self.candidates],
             "method": self.method,

@@ -1,58 +1,49 @@
-"""Is this focus curve a peak? State, confidence and reasons.
+"""Can an answer be trusted? State, confidence and reasons.
 
-A focus curve is a score for each slice, higher is sharper. A measure always has a highest score, also on a
-blank wall; so the verdict asks whether the peak stands out of the curve's noise. The noise is read
-off in two ways:
+A measure always has a highest score, also on a blank wall; so the verdict asks whether the peak stands out of
+the curve's noise (`loop.curve`), on *both* sides: if it does so on one side only, the curve is still
+rising where the stack ends, and the focus lies beyond. Of a posterior it asks whether it lies beyond an end
+of the ladder.
 
-* **Disagreement.** Tiles of the region are scored too. Where there is only noise, they disagree on
-  which slice is better.
-* **Roughness.** Slices are separate exposures: flicker makes neighbouring scores independent, and all tiles
-  agree on it, while defocus changes them smoothly. Third differences, in which a smooth curve vanishes,
-  show it.
-
-A method that returns a posterior does not score slices; there the verdict asks how much of the posterior is
-near the answer, whether the rest is on another side of focus, and how much lies beyond the ends of the ladder
-(`judge_posterior`).
-
-The peak must stand out of the slices on *both* sides. If it does so on one side only, the curve is still
-rising where the stack ends: the focus lies beyond.
+What passes is weighed by all the evidence there is, in the curve or the posterior and in the pictures
+themselves (`loop.confidence`). FOCUSED means that a miss is less likely than the risk that the user takes;
+else the verdict says what was seen (SIGNS).
 """
 
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
 from itertools import pairwise
-from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
+from dioptre.loop.confidence import (
+    CURVE,
+    LONG,
+    LOOKS,
+    POSTERIOR,
+    RISK,
+    SHORT,
+    SWEEP,
+    Observation,
+    believe,
+    find_row,
+    reach_of,
+)
+from dioptre.loop.curve import FEW_SLICES, Curve, Noise, Tiles, has_rival, stands_out
+from dioptre.loop.evidence import Evidence, curve_evidence, look_evidence, posterior_evidence, sweep_evidence
+from dioptre.loop.traces import Traces
 from dioptre.posterior import Posterior
 
-Curve = Float[np.ndarray, " n"]
-Side = Float[np.ndarray, " _"]  # the part of a curve on one side of its peak, going away from it
-
-FEW_SLICES: Final = 10  # below this, smooth cannot be told from rough
-FEW_TILES: Final = 4
-FALSE_ALARMS: Final = 1e-4  # how often pure noise may pass for a peak, were the noise known exactly
-NOISE_IN_DOUBT: Final = 1.25  # the noise is an estimate and may be this much larger
-ROUGH_IN_DOUBT: Final = 1.5  # and roughness of few slices by so much more
-STEADY: Final = 4.2  # a peak stands out of flicker by so many times the roughness
-UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
 SPIKE: Final = 0.1  # neighbours of a lone spike reach less than this part of its height
-RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
-VALLEY: Final = 0.15  # how deep that valley is at least
-NEAR: Final = 1 / 12  # of the ladder: so far from the answer probability counts for it
-PROBABLE: Final = 0.5  # how much of a posterior must be near an answer
-OTHER_SIDE: Final = 0.1  # how much of it on another side of focus makes an answer ambiguous
+OTHER_SIDE: Final = 0.1  # how much of a posterior on another side of focus makes an answer ambiguous
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
 DIP: Final = 0.5  # of the lower peak: how deep the valley between two sides is at least
 SATURATED: Final = 0.5  # part of the pixels at white
 DARK: Final = 0.01  # mean signal of a region that is too dark, if the curve is flat too
 WHITE: Final = 0.998
-_DRAWS: Final = 400
 
 
 class State(StrEnum):
@@ -79,6 +70,13 @@ class Reason(StrEnum):
     BEYOND_FAR = "beyond-the-far-end"
     BEYOND_NEAR = "beyond-the-near-end"
     ASSUMED_CAMERA = "assumed-camera"
+    NOISE_PEAK = "noise-peak"
+    UNEVEN_NOISE = "uneven-noise"
+    BROKEN_SWEEP = "broken-sweep"
+    FLICKER = "flicker"
+    COMPRESSED = "compressed"
+    VIEWS_TURNED = "views-turned"
+    VIEWS_EXCHANGED = "views-exchanged"
 
 
 WARNINGS: Final = frozenset({Reason.TWO_PEAKS, Reason.ASSUMED_CAMERA})
@@ -99,7 +97,30 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.BEYOND_NEAR: "the subject is nearer than the lens can focus, or than these looks can tell",
     Reason.ASSUMED_CAMERA: "nobody said whose pictures these are, so they are taken for the published data's "
     "phone's: give a camera, or the positions",
+    Reason.NOISE_PEAK: "what stands out in the best slice is not in its neighbours: noise rather than detail",
+    Reason.UNEVEN_NOISE: "the noise changes from slice to slice: fix gain and exposure, switch denoising off",
+    Reason.BROKEN_SWEEP: "some slices do not follow from their neighbours: repeated, missing, out of order, "
+    "or of another subject",
+    Reason.FLICKER: "the brightness changes from slice to slice",
+    Reason.COMPRESSED: "the blocks of strong compression are larger than the detail: save with less of it",
+    Reason.VIEWS_TURNED: "the views differ up and down rather than sideways: turn the pictures by 90 degrees",
+    Reason.VIEWS_EXCHANGED: "the views move against each other the wrong way: left and right are exchanged",
 }
+
+
+# Evidence that is larger than in clean sweeps is a sign of something.
+SIGNS: Final = (
+    (Reason.NOISE_PEAK, "noise-here", 2.0),
+    (Reason.UNEVEN_NOISE, "noise-range", 1.5),
+    (Reason.UNEVEN_NOISE, "noise-jump", 1.0),
+    (Reason.BROKEN_SWEEP, "repeated", 0.0),
+    (Reason.BROKEN_SWEEP, "darkest", 1.5),
+    (Reason.BROKEN_SWEEP, "unlike", 0.8),
+    (Reason.FLICKER, "flicker", -3.0),
+    (Reason.COMPRESSED, "blocks", 0.3),
+    (Reason.VIEWS_TURNED, "view-turned", 0.7),
+    (Reason.VIEWS_EXCHANGED, "view-exchanged", 0.3),
+)
 
 
 @dataclass(frozen=True)
@@ -112,15 +133,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a focus curve or a posterior is worth.
+    """What an answer is worth.
 
     Attributes:
-        state: FOCUSED if the answer can be trusted.
-        confidence: Of a curve, the chance that a second sweep with fresh noise would pick the same slice,
-            give or take one (two in long stacks); of a posterior, its part near the answer. At most 0.5 when
-            focusing failed.
-        reasons: Why it failed; may hold a warning when it did not.
-        expected_error: Of a posterior, how many indices off the answer is to be expected.
+        state: FOCUSED if it can be trusted.
+        confidence: The probability that it is at most one index off.
+        reasons: Why it cannot be trusted; may hold a warning when it can.
+        expected_error: How many indices off it is to be expected; None if there is no answer.
+        risk: The probability that it is a miss: off by more than 4 indices of 49.
         candidates: Of a posterior, the sides of focus, the likeliest first.
     """
 
@@ -128,6 +148,7 @@ class Verdict:
     confidence: float
     reasons: tuple[Reason, ...]
     expected_error: float | None = None
+    risk: float = 1.0
     candidates: tuple[Candidate, ...] = ()
 
 
@@ -177,8 +198,39 @@ class SliceExposures:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Who gave an answer, to what, and how sure it has to be.
+
+    Attributes:
+        method: Key of the method; "" if it has none.
+        identity: Of the method.
+        traces: What the pictures show of themselves; None if nobody looked.
+        positions: Where a few looks were taken; None for a whole stack.
+        risk: How often an answer that is called focused may be a miss; 1 to let the shape of a curve decide.
+    """
+
+    method: str = ""
+    identity: str = ""
+    traces: Traces | None = None
+    positions: Int[np.ndarray, " look"] | None = None
+    risk: float = RISK
+
+    def pictures(self, answer: int, n: int) -> Evidence:
+        """Returns what the pictures say of an answer on a ladder of n positions."""
+        if self.traces is None:
+            return {}
+        if self.positions is None:
+            return sweep_evidence(self.traces, answer)
+        return look_evidence(self.traces, self.positions, answer, n)
+
+
+NOBODY: Final = Asked()
+SHAPE_ALONE: Final = Asked(risk=1.0)
+
+
 def judge(
-    curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, exposure: Exposure, covered: float = 1.0
+    curve: Curve, tiles: Tiles | None, exposure: Exposure, covered: float = 1.0, asked: Asked = SHAPE_ALONE
 ) -> Verdict:
     """Returns the verdict on a focus curve.
 
@@ -187,12 +239,9 @@ def judge(
         tiles: Curves of parts of the region; None if it is too small to be cut.
         exposure: How bright the region is.
         covered: How much of the region the tiles cover: the noise of the rest averages out with theirs.
+        asked: Who scored, and how sure it has to be.
     """
-    reasons = []
-    if not exposure.finite:
-        reasons.append(Reason.NOT_FINITE)
-    if exposure.saturated > SATURATED:
-        reasons.append(Reason.SATURATED)
+    reasons = _exposure_reasons(exposure)
     sound = np.isfinite(curve)
     if len(curve) < 3 or (sound.sum() < 3 and not exposure.finite):
         return Verdict(State.FAILED, 0.0, (*reasons, Reason.TOO_FEW_SLICES))
@@ -211,47 +260,89 @@ def judge(
     reasons += shape
     if Reason.FLAT_CURVE in shape:
         reasons += _too_dark(exposure)
-    failed = any(reason not in WARNINGS for reason in reasons)
-    sure = repeatability(height, min(noise.total, 1.0))
-    return Verdict(
-        State.FAILED if failed else State.FOCUSED, min(sure, 0.5) if failed else sure, tuple(reasons)
-    )
+    observation = observe_curve(curve, tiles, asked, covered)
+    return _verdict(observation, asked, reasons, (Reason.UNSURE,))
 
 
-def judge_posterior(posterior: Posterior, exposure: Exposure) -> Verdict:
-    """Returns the verdict on the posterior of one scene: its confidence is the probability near the answer.
+def observe_curve(
+    curve: Curve, tiles: Tiles | None, asked: Asked = SHAPE_ALONE, covered: float = 1.0
+) -> Observation:
+    """Returns what is known of the answer of a curve that is not flat; see `judge`."""
+    sound = np.isfinite(curve)
+    height = (curve[sound] - curve[sound].min()) / np.ptp(curve[sound])
+    parts = None if tiles is None else tiles[:, sound]
+    evidence = curve_evidence(height, parts, Noise.of(height, parts, covered))
+    kind = CURVE if asked.traces is None else SWEEP if len(curve) >= LONG else SHORT
+    pictures = asked.pictures(int(curve.argmax()), len(curve))
+    return Observation.of_curve(kind, curve, {**evidence, **pictures})
+
+
+def judge_posterior(posterior: Posterior, exposure: Exposure, asked: Asked = NOBODY) -> Verdict:
+    """Returns the verdict on the posterior of one scene.
 
     Args:
         posterior: Of one scene.
         exposure: How bright the region is.
+        asked: Whose it is, and how sure it has to be.
     """
     answer = int(np.argmax(posterior.scores()[0]))
-    ladder, reach = posterior.ladder[0], reach_of(posterior.positions)
-    sure = float(ladder[max(0, answer - reach) : answer + reach + 1].sum())
+    reach = reach_of(posterior.positions)
     sides = candidates(posterior)
-    rivals = [one for one in sides if abs(one.index - answer) > reach and one.probability >= OTHER_SIDE]
-    reasons = [Reason.NOT_FINITE] if not exposure.finite else []
-    if exposure.saturated > SATURATED:
-        reasons.append(Reason.SATURATED)
+    reasons = _exposure_reasons(exposure)
     if posterior.is_beyond[0]:
         far = posterior.beyond_far[0] >= posterior.beyond_near[0]
         reasons.append(Reason.BEYOND_FAR if far else Reason.BEYOND_NEAR)
-    elif rivals:
-        reasons.append(Reason.AMBIGUOUS)
-    elif sure < PROBABLE:
-        reasons += [Reason.UNSURE, *_too_dark(exposure)]
+    rivals = [one for one in sides if abs(one.index - answer) > reach and one.probability >= OTHER_SIDE]
+    unsure = (Reason.AMBIGUOUS,) if rivals else (Reason.UNSURE, *_too_dark(exposure))
+    verdict = _verdict(observe_posterior(posterior, asked), asked, reasons, unsure)
+    return replace(verdict, candidates=sides)
+
+
+def observe_posterior(posterior: Posterior, asked: Asked = NOBODY) -> Observation:
+    """Returns what is known of the answer of the posterior of one scene; see `judge_posterior`."""
+    answer, n = int(np.argmax(posterior.scores()[0])), posterior.positions
+    whole = asked.traces is not None and asked.positions is None
+    evidence = {**posterior_evidence(posterior, answer, reach_of(n)), **asked.pictures(answer, n)}
+    return Observation.of_posterior(POSTERIOR if whole else LOOKS, posterior, evidence)
+
+
+def _verdict(
+    observation: Observation, asked: Asked, reasons: Sequence[Reason], unsure: tuple[Reason, ...]
+) -> Verdict:
+    """Returns the verdict on an answer.
+
+    Args:
+        observation: What is known of it.
+        asked: Who gave it, and how sure it has to be.
+        reasons: What is wrong already.
+        unsure: What to say if it is not sure enough, beside what there are signs of.
+    """
+    found = list(reasons)
+    belief = believe(observation, find_row(asked.method, observation.kind, asked.identity))
+    if belief.risk > asked.risk:
+        seen = [one for one in signs_in(observation.evidence) if one not in found]
+        ambiguous = Reason.AMBIGUOUS in unsure
+        found += seen
+        if ambiguous or all(reason in WARNINGS for reason in found):
+            found += unsure
     return Verdict(
-        State.FAILED if reasons else State.FOCUSED,
-        min(sure, 0.5) if reasons else min(sure, 1.0),
-        tuple(reasons),
-        float(posterior.expected_error()[0, answer]),
-        sides,
+        State.FOCUSED if all(reason in WARNINGS for reason in found) else State.FAILED,
+        belief.confidence,
+        tuple(found),
+        belief.expected_error,
+        belief.risk,
     )
 
 
-def reach_of(positions: int) -> int:
-    """Returns how many indices from an answer still count as near it."""
-    return max(1, round(NEAR * positions))
+def signs_in(evidence: Evidence) -> list[Reason]:
+    """Returns what the evidence is a sign of, each once."""
+    seen = [reason for reason, name, usual in SIGNS if evidence.get(name, usual) > usual]
+    return list(dict.fromkeys(seen))
+
+
+def _exposure_reasons(exposure: Exposure) -> list[Reason]:
+    found = [] if exposure.finite else [Reason.NOT_FINITE]
+    return [*found, Reason.SATURATED] if exposure.saturated > SATURATED else found
 
 
 def candidates(posterior: Posterior) -> tuple[Candidate, ...]:
@@ -281,80 +372,12 @@ def _too_dark(exposure: Exposure) -> list[Reason]:
     return [Reason.TOO_DARK] if exposure.mean < DARK else []
 
 
-@dataclass(frozen=True)
-class Noise:
-    """The deviation of the noise of a curve scaled to 0..1, by tiles and by slices; None if unknown."""
-
-    disagreement: float | None
-    roughness: float | None
-
-    @classmethod
-    def of(cls, curve: Curve, tiles: Float[np.ndarray, "tile n"] | None, covered: float = 1.0) -> "Noise":
-        """Returns the noise of a curve, as far as there are tiles and slices enough to tell."""
-        return cls(
-            None if tiles is None or len(tiles) < FEW_TILES else math.sqrt(covered) * disagreement(tiles),
-            None if len(curve) < FEW_SLICES else roughness(curve),
-        )
-
-    @property
-    def unknown(self) -> bool:
-        """Whether neither is known: too few slices and no tiles."""
-        return self.disagreement is None and self.roughness is None
-
-    @property
-    def total(self) -> float:
-        """The larger of the two."""
-        return max((v for v in (self.disagreement, self.roughness) if v is not None), default=UNKNOWN_NOISE)
-
-    def needed_rise(self, n: int) -> float:
-        """Returns how far the highest of n scores must stand above its surroundings to be no accident."""
-        if self.disagreement is None:
-            return significance(n) * self.total * (ROUGH_IN_DOUBT if n < 2 * FEW_SLICES else 1.0)
-        return max(significance(n) * self.disagreement, STEADY * (self.roughness or 0.0))
-
-
-def roughness(curve: Curve) -> float:
-    """Returns the noise that third differences show (white noise makes their variance 20 times its own).
-
-    Those around the peak are left out, where even a smooth curve bends sharply.
-    """
-    thirds = np.abs(np.diff(curve, 3))
-    far = np.abs(np.arange(len(thirds)) + 1.5 - curve.argmax()) > max(2.5, len(curve) / 12)
-    return _robust_deviation(thirds[far]) / np.sqrt(20)
-
-
-def disagreement(tiles: Float[np.ndarray, "tile n"]) -> float:
-    """Returns the noise of the tiles' mean curve, as a part of that curve's range."""
-    with np.errstate(invalid="ignore"):  # a tile without contrast may score minus infinity
-        steps = np.diff(tiles[np.isfinite(tiles).all(axis=1)], axis=1)
-    if len(steps) < 4:
-        return np.inf
-    spread = 1.4826 * np.median(np.abs(steps - np.median(steps, axis=0)), axis=0)
-    mean = np.concatenate([[0.0], np.cumsum(steps.mean(axis=0))])
-    span = np.ptp(mean)
-    return float(np.median(spread) / np.sqrt(2 * len(steps)) / span) if span > 0 else np.inf
-
-
-def _robust_deviation(magnitudes: Float[np.ndarray, " n"]) -> float:
-    """Returns the standard deviation of zero-mean numbers from their magnitudes, deaf to a few outliers.
-
-    Numbers beyond three robust deviations are left out; the rest give the root mean square.
-    """
-    limit = 3 * 1.4826 * np.median(magnitudes)
-    return float(np.sqrt(np.mean(magnitudes[magnitudes <= limit] ** 2)))
-
-
-def significance(n: int) -> float:
-    """Returns how many deviations the highest of n noisy scores must stand out to be no accident."""
-    return NOISE_IN_DOUBT * NormalDist().inv_cdf(1 - FALSE_ALARMS / n)
-
-
 def shape_reasons(curve: Curve, needed: float) -> list[Reason]:
     """Returns what is wrong with the shape of a curve scaled to 0..1, for a needed rise of its peak."""
     peak, n = int(curve.argmax()), len(curve)
     before, after = curve[:peak][::-1], curve[peak + 1 :]
     clear = [
-        _stands_out(curve[peak], side, other, needed) for side, other in ((before, after), (after, before))
+        stands_out(curve[peak], side, other, needed) for side, other in ((before, after), (after, before))
     ]
     if not any(clear):
         return [Reason.FLAT_CURVE]
@@ -364,53 +387,4 @@ def shape_reasons(curve: Curve, needed: float) -> list[Reason]:
     neighbours = curve[max(peak - 1, 0) : peak + 2]
     if n > FEW_SLICES and np.sort(neighbours)[-2] - base < SPIKE * (curve[peak] - base):
         return [Reason.SPIKE]
-    return [Reason.TWO_PEAKS] if _has_rival(before, needed) or _has_rival(after, needed) else []
-
-
-def _stands_out(top: float, side: Side, other: Side, needed: float) -> bool:
-    """Returns whether the peak is clearly higher than the mean of the slices on one side of it.
-
-    At the end of a stack that side is empty. Then the parabola through the last three slices tells: a curve
-    that clearly bends down, and turns over within half a step of the end, has its peak there.
-    """
-    if side.size:
-        return bool(top - side.mean() > needed)
-    slope = (4 * other[0] - 3 * top - other[1]) / 2  # at the end, towards the inside
-    bend = top - 2 * other[0] + other[1]
-    return bool(-bend > np.sqrt(6) * needed and slope > bend / 2)
-
-
-def _has_rival(side: Side, needed: float) -> bool:
-    """Returns whether a slice on this side of the peak is nearly as sharp, with a clear valley between."""
-    if side.size == 0:
-        return False
-    climb = side - np.minimum.accumulate(side)  # out of the deepest valley on the way
-    return bool(np.any((side > RIVAL) & (climb > max(needed, VALLEY))))
-
-
-def repeatability(curve: Curve, noise: float) -> float:
-    """Returns how often the smoothed curve with fresh noise peaks at, or next to, the same slice."""
-    padded = np.concatenate([curve[:1], curve, curve[-1:]])
-    smooth = (padded[:-2] + 2 * curve + padded[2:]) / 4
-    peak = int(curve.argmax())
-    smooth[peak] = max(smooth[peak], curve[peak] - noise)  # a narrow true peak is not smoothed away
-    draws = smooth + noise * _fresh_noise(len(curve))
-    near = max(1, round(len(curve) / 25))
-    return float(np.mean(np.abs(draws.argmax(axis=1) - peak) <= near))
-
-
-@cache
-def _fresh_noise(n: int) -> Float[np.ndarray, "draw n"]:
-    return np.random.default_rng(0).standard_normal((_DRAWS, n))
-
-
-def peak_position(curve: Curve) -> float:
-    """Returns the peak's place between slices, by the parabola through it and its neighbours."""
-    peak = int(np.argmax(curve))
-    if not 0 < peak < len(curve) - 1:
-        return float(peak)
-    before, top, after = curve[peak - 1 : peak + 2]
-    bend = before - 2 * top + after
-    if not (np.isfinite(bend) and bend < 0):
-        return float(peak)
-    return peak + float(np.clip((before - after) / (2 * bend), -0.5, 0.5))
+    return [Reason.TWO_PEAKS] if has_rival(before, needed) or has_rival(after, needed) else []

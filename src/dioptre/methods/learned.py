@@ -256,6 +256,6 @@ def place_of(stack: FocalStack) -> tuple[Float32[np.ndarray, "batch 2"], Float32
 
     It is told where the lens is if the ladder's distances are known, and the place if that is.
     """
-    known = float(stack.grid.known), float(stack.where is not None)
+    known = np.array([stack.grid.known, stack.where is not None], np.float32)
     where = np.zeros((stack.batch, 2)) if stack.where is None else stack.where
-    return where.astype(np.float32), np.tile(np.float32(known), (stack.batch, 1))
+    return where.astype(np.float32), np.tile(known, (stack.batch, 1))

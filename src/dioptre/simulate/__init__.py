@@ -14,6 +14,8 @@
     lens              where the lens really goes
     sensor            clipping, binning, noise, quantisation
     capture           one random patch, from all of these
+    mishaps           what the world does to a sweep: flicker, dust, noise, views exchanged
+    faults            these as a table, with what can be decided
     kernels           what runs in the inner loops
 
 No files, no torch; every random draw comes from a generator that the caller passes.

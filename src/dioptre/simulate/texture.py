@@ -103,9 +103,9 @@ def repeated(size: int, rng: np.random.Generator, period_px: float) -> Float32[n
         period_px: Length of a cell across the stripes; along them it is 0.7 to 1.4 times that.
     """
     knots = int(rng.integers(3, 7))
-    cell = rng.standard_normal((knots, 1 if rng.random() < 0.5 else knots)).astype(np.float32)
-    cell = cv2.resize(np.tile(cell, (3, 3)), (3 * TILE_PX, 3 * TILE_PX), interpolation=cv2.INTER_CUBIC)
-    cell = cell[TILE_PX : 2 * TILE_PX, TILE_PX : 2 * TILE_PX]
+    coarse = rng.standard_normal((knots, 1 if rng.random() < 0.5 else knots)).astype(np.float32)
+    tiled = cv2.resize(np.tile(coarse, (3, 3)), (3 * TILE_PX, 3 * TILE_PX), interpolation=cv2.INTER_CUBIC)
+    cell = np.asarray(tiled[TILE_PX : 2 * TILE_PX, TILE_PX : 2 * TILE_PX], np.float32)
     if rng.random() < 0.5:
         cell = (cell > np.median(cell)).astype(np.float32)
     low, high = float(cell.min()), float(cell.max())

@@ -117,7 +117,7 @@ def write_figures(file: Path, figures: Mapping[str, float]) -> None:
     model = onnx.load(file)
     card = replace(Learned(file).card, figures=dict(figures))
     helper.set_model_props(model, {METADATA: card.to_json()})
-    with _unnamed(file) as partial:
+    with unnamed(file) as partial:
         onnx.save(model, partial)
 
 

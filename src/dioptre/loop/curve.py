@@ -1,0 +1,133 @@
+"""The shape of a focus curve: its noise, what stands out of it, rivals, and the peak between slices.
+
+A focus curve is a score for each slice, higher is sharper. The noise is read off in two ways:
+
+* **Disagreement.** Tiles of the region are scored too. Where there is only noise, they disagree on
+  which slice is better.
+* **Roughness.** Slices are separate exposures: flicker makes neighbouring scores independent, and all tiles
+  agree on it, while defocus changes them smoothly. Third differences, in which a smooth curve vanishes,
+  show it.
+"""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float
+
+Curve = Float[np.ndarray, " n"]
+Tiles = Float[np.ndarray, "tile n"]
+Side = Float[np.ndarray, " _"]  # the part of a curve on one side of its peak, going away from it
+
+FEW_SLICES: Final = 10  # below this, smooth cannot be told from rough
+FEW_TILES: Final = 4
+FALSE_ALARMS: Final = 1e-4  # how often pure noise may pass for a peak, were the noise known exactly
+NOISE_IN_DOUBT: Final = 1.25  # the noise is an estimate and may be this much larger
+ROUGH_IN_DOUBT: Final = 1.5  # and roughness of few slices by so much more
+STEADY: Final = 4.2  # a peak stands out of flicker by so many times the roughness
+UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
+RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
+VALLEY: Final = 0.15  # how deep that valley is at least
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The deviation of the noise of a curve scaled to 0..1, by tiles and by slices; None if unknown."""
+
+    disagreement: float | None
+    roughness: float | None
+
+    @classmethod
+    def of(cls, curve: Curve, tiles: Tiles | None, covered: float = 1.0) -> "Noise":
+        """Returns the noise of a curve, as far as there are tiles and slices enough to tell."""
+        return cls(
+            None if tiles is None or len(tiles) < FEW_TILES else math.sqrt(covered) * disagreement(tiles),
+            None if len(curve) < FEW_SLICES else roughness(curve),
+        )
+
+    @property
+    def unknown(self) -> bool:
+        """Whether neither is known: too few slices and no tiles."""
+        return self.disagreement is None and self.roughness is None
+
+    @property
+    def total(self) -> float:
+        """The larger of the two."""
+        return max((v for v in (self.disagreement, self.roughness) if v is not None), default=UNKNOWN_NOISE)
+
+    def needed_rise(self, n: int) -> float:
+        """Returns how far the highest of n scores must stand above its surroundings to be no accident."""
+        if self.disagreement is None:
+            return significance(n) * self.total * (ROUGH_IN_DOUBT if n < 2 * FEW_SLICES else 1.0)
+        return max(significance(n) * self.disagreement, STEADY * (self.roughness or 0.0))
+
+
+def roughness(curve: Curve) -> float:
+    """Returns the noise that third differences show (white noise makes their variance 20 times its own).
+
+    Those around the peak are left out, where even a smooth curve bends sharply.
+    """
+    thirds = np.abs(np.diff(curve, 3))
+    far = np.abs(np.arange(len(thirds)) + 1.5 - curve.argmax()) > max(2.5, len(curve) / 12)
+    return _robust_deviation(thirds[far]) / np.sqrt(20)
+
+
+def disagreement(tiles: Tiles) -> float:
+    """Returns the noise of the tiles' mean curve, as a part of that curve's range."""
+    with np.errstate(invalid="ignore"):  # a tile without contrast may score minus infinity
+        steps = np.diff(tiles[np.isfinite(tiles).all(axis=1)], axis=1)
+    if len(steps) < 4:
+        return np.inf
+    spread = 1.4826 * np.median(np.abs(steps - np.median(steps, axis=0)), axis=0)
+    mean = np.concatenate([[0.0], np.cumsum(steps.mean(axis=0))])
+    span = np.ptp(mean)
+    return float(np.median(spread) / np.sqrt(2 * len(steps)) / span) if span > 0 else np.inf
+
+
+def _robust_deviation(magnitudes: Float[np.ndarray, " n"]) -> float:
+    """Returns the standard deviation of zero-mean numbers from their magnitudes, deaf to a few outliers.
+
+    Numbers beyond three robust deviations are left out; the rest give the root mean square.
+    """
+    limit = 3 * 1.4826 * np.median(magnitudes)
+    return float(np.sqrt(np.mean(magnitudes[magnitudes <= limit] ** 2)))
+
+
+def significance(n: int) -> float:
+    """Returns how many deviations the highest of n noisy scores must stand out to be no accident."""
+    return NOISE_IN_DOUBT * NormalDist().inv_cdf(1 - FALSE_ALARMS / n)
+
+
+def stands_out(top: float, side: Side, other: Side, needed: float) -> bool:
+    """Returns whether the peak is clearly higher than the mean of the slices on one side of it.
+
+    At the end of a stack that side is empty. Then the parabola through the last three slices tells: a curve
+    that clearly bends down, and turns over within half a step of the end, has its peak there.
+    """
+    if side.size:
+        return bool(top - side.mean() > needed)
+    slope = (4 * other[0] - 3 * top - other[1]) / 2  # at the end, towards the inside
+    bend = top - 2 * other[0] + other[1]
+    return bool(-bend > np.sqrt(6) * needed and slope > bend / 2)
+
+
+def has_rival(side: Side, needed: float) -> bool:
+    """Returns whether a slice on this side of the peak is nearly as sharp, with a clear valley between."""
+    if side.size == 0:
+        return False
+    climb = side - np.minimum.accumulate(side)  # out of the deepest valley on the way
+    return bool(np.any((side > RIVAL) & (climb > max(needed, VALLEY))))
+
+
+def peak_position(curve: Curve) -> float:
+    """Returns the peak's place between slices, by the parabola through it and its neighbours."""
+    peak = int(np.argmax(curve))
+    if not 0 < peak < len(curve) - 1:
+        return float(peak)
+    before, top, after = curve[peak - 1 : peak + 2]
+    bend = before - 2 * top + after
+    if not (np.isfinite(bend) and bend < 0):
+        return float(peak)
+    return peak + float(np.clip((before - after) / (2 * bend), -0.5, 0.5))

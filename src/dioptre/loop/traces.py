@@ -1,0 +1,179 @@
+"""Traces: what pictures show of themselves, slice by slice, whatever a method makes of them.
+
+A focus peak is detail that comes and goes smoothly along a sweep: what is sharp in one slice is almost as
+sharp in the next, at the same place. Noise is not in the next slice, whatever its strength. So detail is
+measured twice: in each slice, and in what a slice has in common with the next one. What is in both is the
+subject; what is only in the first is noise, or motion.
+
+Detail is the second difference along a diagonal, 2 p[x, y] - p[x - d, y - d] - p[x + d, y + d], at some lags
+d. Pictures are sampled on a lattice, so that the cost does not grow with them.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+Pixels = Float32[np.ndarray, "slice view row col"]
+PerSlice = Float[np.ndarray, " slice"]
+
+LAGS: Final = (1, 2, 4, 8)  # pixels
+TILED: Final = 4  # the lag at which parts of the picture are told apart
+ACROSS: Final = 4  # parts in each direction
+SAMPLES: Final = 56  # of a picture in each direction, about
+COARSE: Final = 32  # pixels in each direction of the pictures that are matched
+GRID: Final = 8  # pixels between the borders of JPEG blocks
+FEW: Final = 6  # slices whose blocks are measured: all are compressed alike
+TINY: Final = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Traces:
+    """What pictures show of themselves.
+
+    Attributes:
+        mean: Of each slice.
+        detail: Mean square of the second differences of each slice, by lag.
+        common: Mean product of those of each slice and the next one, by lag.
+        tiles: The same at TILED pixels for parts of the picture.
+        blocks: By how much steps on a grid of 8 pixels exceed those beside it, over the mean step.
+        right: Of two views, by how many pixels the right view lies right of the left one; 0 for one view.
+        down: And by how many below it.
+        balance: And the logarithm of its brightness over the left one's.
+        views: How many there are.
+    """
+
+    mean: PerSlice
+    detail: Float[np.ndarray, "lag slice"]
+    common: Float[np.ndarray, "lag gap"]
+    tiles: Float[np.ndarray, "tile gap"]
+    blocks: float
+    right: PerSlice
+    down: PerSlice
+    balance: PerSlice
+    views: int
+
+    @classmethod
+    def of(cls, pixels: Pixels) -> "Traces":
+        """Returns the traces of a region; NaN pixels count as black."""
+        if not np.isfinite(pixels).all():
+            pixels = np.nan_to_num(pixels, nan=0.0, posinf=1.0, neginf=0.0)
+        differences = [second_differences(pixels, lag) for lag in LAGS]
+        views = _coarse(pixels)
+        right, down = _shifts(views) if pixels.shape[1] == 2 else np.zeros((2, len(pixels)))
+        light = np.maximum(views.mean(axis=(2, 3), dtype=np.float64), TINY)
+        return cls(
+            mean=light.mean(axis=1),
+            detail=np.stack([_products(one, one) for one in differences]),
+            common=np.stack([_products(one[:-1], one[1:]) for one in differences]),
+            tiles=_tile_products(differences[LAGS.index(TILED)]),
+            blocks=blockiness(pixels),
+            right=right,
+            down=down,
+            balance=np.log(light[:, -1] / light[:, 0]),
+            views=pixels.shape[1],
+        )
+
+    def at(self, slices: Int[np.ndarray, " look"]) -> "Traces":
+        """Returns the traces of some slices, of which it is not known what they have in common."""
+        return replace(
+            self,
+            mean=self.mean[slices],
+            detail=self.detail[:, slices],
+            common=np.zeros((len(LAGS), 0)),
+            tiles=np.zeros((len(self.tiles), 0)),
+            right=self.right[slices],
+            down=self.down[slices],
+            balance=self.balance[slices],
+        )
+
+    def noise(self, lag: int) -> Float[np.ndarray, " gap"]:
+        """Returns the mean square of what a slice does not share with the next one, at one of the lags."""
+        detail = self.detail[lag]
+        return np.maximum((detail[:-1] + detail[1:]) / 2 - self.common[lag], TINY)
+
+    def subject(self, lag: int) -> PerSlice:
+        """Returns the mean square of what each slice shares with its neighbours, at one of the lags."""
+        common = self.common[lag]
+        return (np.append(common, common[-1]) + np.insert(common, 0, common[0])) / 2
+
+    def likeness(self, lag: int) -> Float[np.ndarray, " gap"]:
+        """Returns the correlation of each slice's detail with the next one's, at one of the lags."""
+        detail = self.detail[lag]
+        return self.common[lag] / np.sqrt(np.maximum(detail[:-1] * detail[1:], TINY**2))
+
+
+def _products(
+    one: Float32[np.ndarray, "slice down across"], other: Float32[np.ndarray, "slice down across"]
+) -> PerSlice:
+    return np.einsum("sij,sij->s", one, other, dtype=np.float64) / one[0].size if len(one) else np.zeros(0)
+
+
+def _tile_products(detail: Float32[np.ndarray, "slice down across"]) -> Float[np.ndarray, "tile gap"]:
+    """Returns the mean product of each slice's detail and the next one's, in parts of the picture."""
+    slices, rows, cols = detail.shape
+    down, across = rows // ACROSS, cols // ACROSS
+    if slices < 2 or min(down, across) == 0:
+        return np.zeros((ACROSS**2, max(slices - 1, 0)))
+    cut = detail[:, : ACROSS * down, : ACROSS * across].reshape(slices, ACROSS, down, ACROSS, across)
+    found = np.einsum("sidjc,sidjc->ijs", cut[:-1], cut[1:]) / (down * across)
+    return found.reshape(ACROSS**2, slices - 1).astype(np.float64)
+
+
+def second_differences(pixels: Pixels, lag: int) -> Float32[np.ndarray, "slice down across"]:
+    """Returns second differences of green along a diagonal, on a lattice that is the same for all lags."""
+    rows, cols = pixels.shape[2:]
+    margin = min(LAGS[-1], (min(rows, cols) - 2) // 4)
+    lag = min(lag, margin)
+    steps = [max(1, (length - 2 * margin) // SAMPLES) for length in (rows, cols)]
+
+    def sampled(away: int) -> Float32[np.ndarray, "slice down across"]:
+        lines, columns = (
+            slice(margin + away, length - margin + away, step)
+            for length, step in zip((rows, cols), steps, strict=True)
+        )
+        part = pixels[:, :, lines, columns]
+        return part[:, 0] if part.shape[1] == 1 else (part[:, 0] + part[:, 1]) * np.float32(0.5)
+
+    return 2 * sampled(0) - sampled(-lag) - sampled(lag)
+
+
+def blockiness(pixels: Pixels) -> float:
+    """Returns by how much steps from column to column on a grid exceed those beside it, over the mean step.
+
+    The grid may begin anywhere; that of the largest excess counts.
+    """
+    some = pixels[:: max(1, len(pixels) // FEW), 0, ::2]
+    steps = np.abs(np.diff(some, axis=2)).mean(axis=(0, 1), dtype=np.float64)
+    if len(steps) < 3 * GRID:
+        return 0.0
+    excess = steps[1:-1] - (steps[:-2] + steps[2:]) / 2
+    phases = np.array([np.median(excess[phase::GRID]) for phase in range(GRID)])
+    return float(phases.max() / max(steps.mean(), TINY))
+
+
+def _coarse(pixels: Pixels) -> Float32[np.ndarray, "slice view down across"]:
+    """Returns pictures of about COARSE pixels in each direction."""
+    slices, views, rows, cols = pixels.shape
+    block = max(1, min(rows, cols) // COARSE)
+    down, across = rows // block, cols // block
+    cut = pixels[:, :, : down * block, : across * block]
+    return cut.reshape(slices, views, down, block, across, block).mean(axis=(3, 5))
+
+
+def _shifts(views: Float32[np.ndarray, "slice 2 down across"]) -> Float[np.ndarray, "2 slice"]:
+    """Returns by how much the right views are moved right and down, in coarse pixels, by least squares.
+
+    The difference of the views is minus the shift times the gradient (Lucas and Kanade 1981). Their gains do
+    not count.
+    """
+    even = views / np.maximum(views.mean(axis=(2, 3), keepdims=True), np.float32(TINY))
+    change = (even[:, 1] - even[:, 0])[:, 1:-1, 1:-1]
+    middle = even.mean(axis=1)
+    along = (middle[:, 1:-1, 2:] - middle[:, 1:-1, :-2]) / 2
+    across = (middle[:, 2:, 1:-1] - middle[:, :-2, 1:-1]) / 2
+    xx, yy, xy = (_products(a, b) for a, b in ((along, along), (across, across), (along, across)))
+    xt, yt = _products(along, change), _products(across, change)
+    whole = np.maximum(xx * yy - xy**2, TINY)
+    return -np.stack([yy * xt - xy * yt, xx * yt - xy * xt]) / whole

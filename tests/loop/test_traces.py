@@ -1,0 +1,143 @@
+"""What pictures show of themselves: subject and noise, shifts of the views, JPEG blocks."""
+
+import cv2
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter, shift
+
+from dioptre.loop.evidence import look_evidence, sweep_evidence
+from dioptre.loop.traces import LAGS, Traces, blockiness, second_differences
+
+N, SIZE, SHARP = 21, 96, 8
+
+
+def sweep(noise: float = 0.005, views: int = 1, seed: int = 0) -> np.ndarray:
+    """Returns a texture that is sharp at SHARP; the right view moves right as the focus comes nearer."""
+    rng = np.random.default_rng(seed)
+    texture = gaussian_filter(rng.random((SIZE, SIZE)), 0.8) + 0.2 * gaussian_filter(
+        rng.random((SIZE, SIZE)), 4
+    )
+    pixels = np.empty((N, views, SIZE, SIZE))
+    for at in range(N):
+        blurred = gaussian_filter(texture, 0.3 + 0.4 * abs(at - SHARP))
+        for view in range(views):
+            way = (view - 0.5) * (at - SHARP) * 0.4 if views == 2 else 0.0
+            pixels[at, view] = shift(blurred, (0, way), order=1, mode="reflect")
+    return (0.2 + 0.4 * pixels + noise * rng.standard_normal(pixels.shape)).astype(np.float32)
+
+
+def test_what_slices_share_peaks_in_focus() -> None:
+    traces = Traces.of(sweep())
+    for lag in range(1, len(LAGS)):
+        assert abs(int(traces.subject(lag).argmax()) - SHARP) <= 1
+    assert (traces.likeness(0) < traces.likeness(3)).all()
+
+
+def test_noise_is_what_slices_do_not_share() -> None:
+    rng = np.random.default_rng(0)
+    noise = 0.03 * rng.standard_normal((N, 1, SIZE, SIZE)).astype(np.float32)
+    traces = Traces.of(0.5 + noise)
+    expected = 6 * 0.03**2  # of 2 p - q - r
+    assert np.median(traces.noise(0)) == pytest.approx(expected, rel=0.05)
+    assert np.abs(traces.subject(0)).max() < 0.1 * expected
+
+
+def test_second_differences_of_a_ramp_vanish() -> None:
+    rows, cols = np.mgrid[:64, :64].astype(np.float32) / 128
+    ramp = np.broadcast_to(rows + cols, (2, 2, 64, 64)).astype(np.float32)
+    for lag in LAGS:
+        assert np.abs(second_differences(ramp, lag)).max() < 1e-6
+
+
+@pytest.mark.parametrize("size", [16, 17, 40, 300])
+def test_pictures_of_all_sizes_have_traces(size: int) -> None:
+    pixels = np.random.default_rng(0).random((4, 2, size, size + 3), dtype=np.float32)
+    traces = Traces.of(pixels)
+    assert traces.detail.shape == (len(LAGS), 4)
+    assert traces.common.shape == (len(LAGS), 3)
+    assert all(np.isfinite(value) for value in sweep_evidence(traces, 1).values())
+
+
+def test_the_shift_between_views_is_found() -> None:
+    texture = gaussian_filter(np.random.default_rng(0).random((SIZE, SIZE)), 6)
+    texture = 0.5 + 3 * (texture - texture.mean())
+    for down, right in ((0, 1.5), (0, -1.5), (1.5, 0)):
+        other = 0.7 * shift(texture, (down, right), order=3, mode="reflect")
+        traces = Traces.of(np.stack([texture, other])[None].astype(np.float32))
+        block = SIZE // 32
+        assert traces.right[0] * block == pytest.approx(right, abs=0.4)
+        assert traces.down[0] * block == pytest.approx(down, abs=0.4)
+        assert traces.balance[0] == pytest.approx(np.log(0.7), abs=0.02)
+
+
+def test_jpeg_has_blocks() -> None:
+    clean = sweep()[SHARP : SHARP + 1]
+    codes = np.rint(255 * np.clip(clean[0, 0], 0, 1)).astype(np.uint8)
+    file = cv2.imencode(".jpg", codes, [cv2.IMWRITE_JPEG_QUALITY, 8])[1]
+    packed = cv2.imdecode(file, cv2.IMREAD_GRAYSCALE).astype(np.float32) / 255
+    assert blockiness(packed[None, None]) > 3 * abs(blockiness(clean)) + 0.1
+
+
+def test_some_slices_have_their_own_traces() -> None:
+    pixels, at = sweep(views=2), np.array([3, 11])
+    some, alone = Traces.of(pixels).at(at), Traces.of(pixels[at])
+    np.testing.assert_allclose(some.detail, alone.detail)
+    np.testing.assert_allclose(some.right, alone.right, atol=1e-6)
+    assert look_evidence(some, at, 9, N)["move"] == look_evidence(alone, at, 9, N)["move"]
+
+
+# Evidence
+
+
+def evidence(pixels: np.ndarray, answer: int = SHARP) -> dict[str, float]:
+    return dict(sweep_evidence(Traces.of(pixels.astype(np.float32)), answer))
+
+
+def test_an_answer_away_from_the_subject_is_astray() -> None:
+    right, wrong = evidence(sweep()), evidence(sweep(), SHARP + 8)
+    for name in ("subject-astray-4", "parts-astray"):
+        assert wrong[name] > right[name] + 1
+    assert wrong["height-4"] < 0.5 < right["height-4"]
+
+
+def test_a_bump_of_noise_is_seen_where_it_is() -> None:
+    pixels = sweep()
+    pixels[14:18] += 0.05 * np.random.default_rng(1).standard_normal(pixels[14:18].shape)
+    clean, bumped = evidence(sweep(), 15), evidence(pixels, 15)
+    for name in ("noise-here", "noise-range", "noise-jump"):
+        assert bumped[name] > clean[name] + 0.5
+
+
+def test_noise_that_is_small_beside_the_detail_may_change() -> None:
+    pixels = sweep(noise=1e-5)
+    louder = pixels.copy()
+    louder[14:18] += 1e-4 * np.random.default_rng(1).standard_normal(pixels[14:18].shape)
+    assert evidence(louder)["noise-range"] == pytest.approx(evidence(pixels)["noise-range"], abs=0.05)
+
+
+def test_slices_that_do_not_follow_are_seen() -> None:
+    clean = sweep()
+    frozen, black, flicker = clean.copy(), clean.copy(), clean.copy()
+    frozen[10:13] = frozen[10]
+    black[4] = 0
+    flicker *= np.random.default_rng(0).uniform(0.8, 1.2, (N, 1, 1, 1))
+    assert evidence(clean)["repeated"] == 0.0 < evidence(frozen)["repeated"]
+    assert evidence(black)["darkest"] > evidence(clean)["darkest"] + 3
+    assert evidence(flicker)["flicker"] > evidence(clean)["flicker"] + 1
+    replaced = np.concatenate([clean[:12], sweep(seed=5)[12:]])
+    assert evidence(replaced)["unlike"] > evidence(clean)["unlike"] + 0.3
+
+
+def test_views_that_are_exchanged_or_turned_are_seen() -> None:
+    pixels = sweep(views=2)
+    assert evidence(pixels)["view-exchanged"] < -0.1
+    assert evidence(pixels[:, ::-1])["view-exchanged"] > 0.1
+    turned = np.rot90(pixels, 1, (2, 3))
+    assert evidence(turned)["view-turned"] > 0 > evidence(pixels)["view-turned"]
+    assert "view-turned" not in evidence(pixels[:, :1])
+
+
+def test_a_move_against_the_shift_of_the_views_is_seen() -> None:
+    traces = Traces.of(sweep(views=2)[[16]])  # the lens is too near: the subject lies behind
+    towards, away = (look_evidence(traces, np.array([16]), answer, N) for answer in (8, 20))
+    assert towards["view-against"] < 0 < away["view-against"]
