@@ -4,6 +4,7 @@ Figures are made without pyplot: nothing global, no window, no display needed.
 """
 
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,3 +141,10 @@ def _finish(axes: "Axes") -> None:
 def save(figure: "Figure", path: Path) -> None:
     """Writes a figure; the suffix says which format."""
     figure.savefig(path, dpi=130)
+
+
+def to_svg(figure: "Figure") -> str:
+    """Returns a figure as SVG."""
+    file = StringIO()
+    figure.savefig(file, format="svg")
+    return file.getvalue()

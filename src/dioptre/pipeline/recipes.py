@@ -173,7 +173,6 @@ SHIPPED = Catalogue(
                     "dioptre-any-dp", LOOKS, SCENES, start_from="dioptre-single-dp", settings=LOOKS_SETTINGS
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (
