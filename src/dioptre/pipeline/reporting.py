@@ -7,12 +7,12 @@ risk_coverage.png   how many misses there are among the answers that a risk acce
 """
 
 from collections.abc import Sequence
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from dioptre.dataset.manifest import read_manifest, read_parquet, write_file, write_json
-from dioptre.errors import FileError
+from dioptre.errors import FileError, MissingExtraError
 from dioptre.evaluate import figures, tables
 from dioptre.evaluate.tables import Line
 from dioptre.evaluate.trust import Trusted, reliability, risk_coverage, trusted
@@ -36,8 +36,9 @@ def report(predictions: Path, out: Path) -> list[Line]:
     write_file(out / MARKDOWN, lambda file: file.write(text.encode()))
     about = {name: manifest[name] for name in ("data", "simulated", "split", "patches", "starts")}
     write_json(out / JSON, {**tables.to_json(rows, about), "trust": [one.to_json() for one in judged]})
-    if judged and find_spec("matplotlib") is not None:
-        draw(judged, out)
+    if judged:
+        with suppress(MissingExtraError):
+            draw(judged, out)
     return rows
 
 

@@ -180,16 +180,17 @@ def hot_rows(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     pixels = sweep.pixels.copy()
     rows = rng.integers(pixels.shape[2], size=int(rng.integers(1, 5)))
     some = rng.random(sweep.slices) < rng.uniform(0.2, 0.8)
-    pixels[np.ix_(some, [0, 1], rows)] += rng.uniform(0.03, 0.3)
+    pixels[np.ix_(np.flatnonzero(some), np.arange(2), rows)] += rng.uniform(0.03, 0.3)
     return _with(sweep, pixels)
 
 
 def dust(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep through dust on the sensor: spots that are as sharp in every slice."""
     del other
-    shade = np.ones(sweep.pixels.shape[2:], np.float32)
+    rows, cols = sweep.pixels.shape[2:]
+    shade = np.ones((rows, cols), np.float32)
     for _ in range(int(rng.integers(3, 20))):
-        centre = int(rng.integers(shade.shape[1])), int(rng.integers(shade.shape[0]))
+        centre = int(rng.integers(cols)), int(rng.integers(rows))
         cv2.circle(shade, centre, int(rng.integers(1, 6)), float(rng.uniform(0.2, 0.8)), -1)
     return _with(sweep, sweep.pixels * cv2.GaussianBlur(shade, (0, 0), 0.6))
 
