@@ -225,12 +225,14 @@ def fit_row(samples: Sequence[Sample], identity: str, ridge: float = RIDGE) -> R
     centre = np.median(values, axis=0)
     spread = 1.4826 * np.median(np.abs(values - centre), axis=0)
     scale = np.maximum(np.maximum(spread, values.std(axis=0) / 2), 1e-3)
-    middle, unit = (tuple(np.round(one, 5).tolist()) for one in (centre, scale))
-    blank = Row(identity, names, middle, unit, (), ())
+    blank = Row(identity, names, _rounded(centre), _rounded(scale), (), ())
     usual = np.stack([blank.standardised(one.observation.evidence) for one in samples])
     doubt, sharpness = _weights(samples, usual, names, ridge)
-    doubts, sharper = (tuple(np.round(one, 5).tolist()) for one in (doubt, sharpness))
-    return Row(identity, names, middle, unit, doubts, sharper)
+    return replace(blank, doubt=_rounded(doubt), sharpness=_rounded(sharpness))
+
+
+def _rounded(numbers: Float[np.ndarray, " _"]) -> tuple[float, ...]:
+    return tuple(np.round(numbers, 5).tolist())
 
 
 def _weights_of(samples: Sequence[Sample]) -> Float[np.ndarray, " sample"]:

@@ -7,7 +7,7 @@ tables.json   every number that the tables show
 """
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dioptre.dataset.manifest import read_manifest, read_parquet, write_file, write_json
-from dioptre.errors import FileError
+from dioptre.errors import FileError, MissingExtraError
 from dioptre.evaluate import curves, explained, figures, tables
 from dioptre.evaluate.metrics import PROBLEM_ORDER
 from dioptre.evaluate.page import Figure as PageFigure
@@ -82,7 +82,9 @@ def report(predictions: Path, out: Path) -> list[Line]:
     write_file(out / MARKDOWN, lambda file: file.write(text.encode()))
     about = {name: manifest[name] for name in ("data", "simulated", "split", "patches", "starts")}
     write_json(out / JSON, {**tables.to_json(rows, about), "trust": [one.to_json() for one in judged]})
-    drawn = draw(table, rows, judged) if find_spec("matplotlib") is not None else {}
+    drawn: dict[str, "Figure"] = {}
+    with suppress(MissingExtraError):
+        drawn = draw(table, rows, judged)
     for name, figure in drawn.items():
         for suffix in ("png", "svg"):
             figures.save(figure, out / f"{name}.{suffix}")

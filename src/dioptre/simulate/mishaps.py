@@ -180,7 +180,7 @@ def hot_rows(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     pixels = sweep.pixels.copy()
     rows = rng.integers(pixels.shape[2], size=int(rng.integers(1, 5)))
     some = rng.random(sweep.slices) < rng.uniform(0.2, 0.8)
-    pixels[np.ix_(some, np.arange(2), rows)] += rng.uniform(0.03, 0.3)
+    pixels[np.ix_(np.flatnonzero(some), np.arange(2), rows)] += rng.uniform(0.03, 0.3)
     return _with(sweep, pixels)
 
 
