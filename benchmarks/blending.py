@@ -15,8 +15,8 @@ from jaxtyping import Float32
 
 from benchmarks.makes import PATCHES_PER_SCENE, draw_scene_patches
 from dioptre.loop.any_camera import nearest_slices
-from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow
 from dioptre.loop.curve import peak_position
+from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow
 from dioptre.methods import find_method
 from dioptre.pipeline.processes import local_executor, run_pieces
 from dioptre.simulate.sensor import native_to_pixels
