@@ -118,7 +118,7 @@ def saturated_point(radius_px: float = 8.0, size: int = 41) -> "Figure":
     measures are then misled.
     """
     pictures = point_pictures(radius_px, size)
-    figure = new_figure(8.4, 3.1)
+    figure = new_figure(8.4, 3.6)
     for at, (name, picture) in enumerate(pictures.items()):
         axes = figure.add_subplot(1, 3, at + 1)
         axes.imshow(picture, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
@@ -163,7 +163,7 @@ def noise_misleads(
         title: What measured the contrast.
     """
     best = int(np.argmax(scores))
-    figure = new_figure(9.0, 3.2)
+    figure = new_figure(9.0, 3.6)
     grid = figure.add_gridspec(1, 3, width_ratios=(1.5, 1, 1))
     axes = figure.add_subplot(grid[0])
     axes.plot(scores, color=INK, linewidth=1.2)
@@ -187,7 +187,7 @@ def breathing(
         truth: The slice that is in focus.
         other: A slice that is not, though it has more contrast or other contents.
     """
-    figure = new_figure(9.0, 3.2)
+    figure = new_figure(9.0, 3.6)
     grid = figure.add_gridspec(1, 3, width_ratios=(1.5, 1, 1))
     axes = figure.add_subplot(grid[0])
     axes.plot(100 * (np.asarray(scales) - 1), color=INK)
