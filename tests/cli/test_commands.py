@@ -167,7 +167,7 @@ def test_demo_without_matplotlib_leaves_out_the_picture(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["demo", "--out", str(tmp_path), "--patches", "1"]) == 0
     assert "dioptre[figures]" in capsys.readouterr().out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["tables.json", "tables.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "tables.json", "tables.md"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

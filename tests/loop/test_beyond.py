@@ -55,7 +55,7 @@ def judged(key: str, looks: FocalStack, risk: float = RISK) -> tuple[np.ndarray,
 def test_nobody_is_sure_of_a_subject_out_of_reach(
     subjects: dict[int, FocalStack], key: str, position: int
 ) -> None:
-    answers, verdicts = judged(key, subjects[position])
+    answers, verdicts = judged(key, subjects[position], risk=0.02)
     sure_and_wrong = [
         start
         for start, (answer, verdict) in enumerate(zip(answers, verdicts, strict=True))
@@ -72,7 +72,8 @@ def test_two_views_tell_which_end_the_subject_is_beyond(
     answers, verdicts = judged(key, subjects[position])
     end, reason = (0, Reason.BEYOND_FAR) if position < 0 else (N - 1, Reason.BEYOND_NEAR)
     near = [start for start in range(N) if abs(start - end) <= 16]
-    assert np.mean([verdicts[start].reasons == (reason,) for start in near]) > 0.9
+    least = 0.9 if abs(position - end) > 4 else 0.5  # a focus just beyond an end looks like one at it
+    assert np.mean([verdicts[start].reasons == (reason,) for start in near]) > least
     assert all(answers[start] == end for start in near if verdicts[start].reasons == (reason,))
 
 

@@ -111,7 +111,8 @@ def test_two_views_tell_that_the_focus_is_beyond_an_end_where_it_is_in_sight(key
     assert posterior is not None
     least = BEYOND if abs(beyond) > 4 else 0.7  # a focus just beyond an end looks like one at it
     assert ((posterior.beyond_far if far else posterior.beyond_near) >= least).all()
-    assert (best_index(posterior.scores()) == (0 if far else 48)).all()
+    away = np.abs(best_index(posterior.scores()) - (0 if far else 48))
+    assert away.max() <= (0 if abs(beyond) > 4 else 1)
 
 
 @pytest.mark.parametrize("key", ["dioptre-single-dp", "dioptre-any-dp"])

@@ -14,7 +14,7 @@ def test_the_depths_of_an_import_begin_as_the_published_codes_do() -> None:
 def test_what_decides_a_simulation_is_what_its_store_records() -> None:
     assert list(asdict(Simulation())) == [
         "patches", "seed", "camera", "device", "light", "split", "prior", "beyond", "featureless",
-        "exact_lens", "processed", "textures",
+        "periodic", "exact_lens", "processed", "textures",
     ]  # fmt: skip
 
 

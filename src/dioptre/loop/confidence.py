@@ -36,7 +36,7 @@ TABLE: Final = Path(__file__).with_name("confidence.json")
 NEAR: Final = (
     1 / 12
 )  # of the ladder: so far from the answer an error is no miss; 4 of the paper's 49 positions
-RISK: Final = 0.01  # how often an answer that is called focused may be a miss
+RISK: Final = 0.2  # how often an answer that is called focused may be a miss
 USUAL: Final = 2.0  # deviations: what is farther off is unusual
 FARTHEST: Final = 6.0  # and is not weighed further than this
 SHARPEST: Final = 9.0  # as a logarithm

@@ -101,11 +101,7 @@ def focus(
     Raises:
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
-    row, chosen = _method(method, Problem.STACK_GREEN, WHOLE), _subject(policy)
-    if row.looks not in (WHOLE, ANY):
-        raise MethodError(
-            f"{row.key} takes {_looks_in_words(row.looks)}, not a whole stack: dioptre.focus_from"
-        )
+    row, chosen = _method_of_stacks(method), _subject(policy)
     slices = to_slices(stack, black, white)
     pixels, shape = slices.pixels(), slices.shape
     if grid is None and dioptres is None and positions_um is None and positions is None:
@@ -122,6 +118,15 @@ def focus(
     if len(regions) == 1:
         return regions[0]
     return replace(_deciding(regions, chosen, ladder), regions=tuple(regions))
+
+
+def _method_of_stacks(method: AnyMethod) -> Method:
+    row = _method(method, Problem.STACK_GREEN, WHOLE)
+    if row.looks not in (WHOLE, ANY):
+        raise MethodError(
+            f"{row.key} takes {_looks_in_words(row.looks)}, not a whole stack: dioptre.focus_from"
+        )
+    return row
 
 
 def focus_from(

@@ -293,7 +293,9 @@ def judge_posterior(posterior: Posterior, exposure: Exposure, asked: Asked = NOB
         far = posterior.beyond_far[0] >= posterior.beyond_near[0]
         reasons.append(Reason.BEYOND_FAR if far else Reason.BEYOND_NEAR)
     rivals = [one for one in sides if abs(one.index - answer) > reach and one.probability >= OTHER_SIDE]
-    unsure = (Reason.AMBIGUOUS,) if rivals else (Reason.UNSURE, *_too_dark(exposure))
+    if rivals and not posterior.is_beyond[0]:
+        reasons.append(Reason.AMBIGUOUS)
+    unsure = () if rivals else (Reason.UNSURE, *_too_dark(exposure))
     verdict = _verdict(observe_posterior(posterior, asked), asked, reasons, unsure)
     return replace(verdict, candidates=sides)
 
