@@ -10,6 +10,7 @@ however it does (`flock`). Between hosts, and on systems without that, the renew
 
 import json
 import os
+import signal
 import socket
 import sys
 import time
@@ -150,6 +151,8 @@ def _name(path: Path, owner: dict[str, Any]) -> str:
 
 
 def _renew(path: Path, ended: Event) -> None:
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is for the main thread
     while not ended.wait(RENEWED_S):
         try:
             os.utime(path)

@@ -20,7 +20,7 @@ from typing import TypeVar
 from dioptre.errors import InputError
 from dioptre.methods.measure import THREADS, workers
 
-GRACE_S = 0.5
+GRACE_S = 1.0
 
 Result = TypeVar("Result")
 Piece = Callable[[], Result]
@@ -47,7 +47,11 @@ def run_pieces(pieces: Iterable[Piece[Result]], executor: Executor | None) -> Ge
     try:
         while begun:
             yield begun.popleft().result()
+    except KeyboardInterrupt:
+        begun.clear()  # whoever holds the executor ends it: cancelling here as well would race with that
+        raise
     except BrokenExecutor:
+        begun.clear()  # ended already
         time.sleep(GRACE_S)  # Ctrl-C ends workers and this process, in any order: it is not their fault then
         raise ChildProcessError(
             "a worker process was ended from outside, perhaps for want of memory: what is done is kept, and "
