@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,7 @@ def test_ctrl_c_stops_all_processes_at_once(tmp_path: Path) -> None:
         start_new_session=True,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # scripts ignore it
     )
     try:
         end = time.monotonic() + 60

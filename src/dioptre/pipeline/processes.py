@@ -106,7 +106,8 @@ def _ctrl_c_held_back() -> Iterator[None]:
 def _begin_worker(threads: int) -> None:
     """Leaves the other cores to the other processes, and ends at Ctrl-C and when its parent does."""
     os.environ[THREADS] = str(threads)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # at once, and silently: files are whole, or not there
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a script
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # at once, and silently: files are whole, or not there
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     Thread(target=_wait_for_parent, daemon=True).start()  # a killed parent cannot tell its processes to end
