@@ -2,7 +2,7 @@
 
     python runs/confidence.py                                  all methods, and what holds for any
     python runs/confidence.py dioptre-any-dp l2a-stack-green   the rows of these alone, say after a training
-    python runs/confidence.py --stacks 100 --out /tmp/t.json   a trial
+    python runs/confidence.py --stacks 100 --out trial.json      a trial
 
 Each simulated stack of the validation split is shown to the methods clean and with three faults in turn.
 Rows of methods that are not asked stay as they are; what holds for any method is fitted to those that are
