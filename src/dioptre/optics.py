@@ -14,6 +14,7 @@ Conversions come in inverse pairs `a_to_b` and `b_to_a`. This module knows nothi
 
 import json
 import math
+import os
 import reprlib
 import tomllib
 from collections.abc import Mapping
@@ -180,6 +181,19 @@ def _is_number_or_null(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Returns what a TOML file holds.
+
+    Raises:
+        FileError: If it is not a TOML file.
+        OSError: If it cannot be read.
+    """
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"{path} is not a TOML file: {error}") from None
+
+
 @dataclass(frozen=True)
 class CameraModel:
     """A camera that focuses by moving a thin lens.
@@ -252,10 +266,7 @@ class CameraModel:
             FileError: If it is not a TOML file, or does not describe a camera.
             OSError: If it cannot be read.
         """
-        try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise FileError(f"{path} is not a TOML file: {error}") from None
+        table = read_toml(path)
         try:
             return cls._from_table(table)
         except (KeyError, OverflowError, TypeError, ValueError) as error:

@@ -2,9 +2,10 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import tyro
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dioptre.loop.result import FocusResult
     from dioptre.loop.steps import FocusSteps
 
+Number = TypeVar("Number", int, float)
 Unit = Literal["dioptres", "metres", "um"]
 UNIT_LABELS = {"dioptres": "focus (dioptres)", "metres": "focus distance (m)", "um": "position (µm)"}
 
@@ -222,22 +224,19 @@ def _exit_code(result: "FocusResult") -> int:
 
 def parse_at(text: str) -> tuple[int, ...]:
     """Returns the whole numbers of `k` or `k,k,...`."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(
-            f"--at takes a position of the lens, or several such as 10,25, not {text!r}"
-        ) from None
+    return _numbers(text, int, "a position of the lens, or several such as 10,25")
 
 
 def parse_lens(text: str) -> tuple[float, ...]:
     """Returns the numbers of `x` or `x,x,...`, positions in a camera's unit."""
+    return _numbers(text, float, "a position in the camera's unit, or several such as 1.2,1.35")
+
+
+def _numbers(text: str, kind: Callable[[str], Number], wanted: str) -> tuple[Number, ...]:
     try:
-        return tuple(float(part) for part in text.split(","))
+        return tuple(kind(part) for part in text.split(","))
     except ValueError:
-        raise InputError(
-            f"--at takes a position in the camera's unit, or several such as 1.2,1.35, not {text!r}"
-        ) from None
+        raise InputError(f"--at takes {wanted}, not {text!r}") from None
 
 
 def parse_roi(text: str) -> tuple[int, int, int, int]:

@@ -11,7 +11,6 @@ about a window of steps around its looks (`StepWindow`) and is not told where th
 
 import math
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from dioptre.optics import (
     Reals,
     blur_in_focus,
     depth_to_blur,
+    read_toml,
 )
 from dioptre.posterior import DepthPrior, Posterior
 
@@ -119,10 +119,7 @@ class FocusSteps:
             FileError: If it is not a TOML file, or describes neither a thin lens nor a growth of blur.
             OSError: If it cannot be read.
         """
-        try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise FileError(f"{path} is not a TOML file: {error}") from None
+        table = read_toml(path)
         try:
             if not {"growth_px", "focal_length_mm"} & set(table):
                 raise InputError(

@@ -17,7 +17,6 @@ identity of a method that uses it.
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,7 +27,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import FileError, InputError
-from dioptre.optics import FocusGrid
+from dioptre.optics import FocusGrid, read_toml
 
 SHIPPED: Final = Path(__file__).parents[1] / "calibrations"  # those that come with the package
 SUFFIX: Final = ".toml"
@@ -233,12 +232,9 @@ class Calibration:
             FileError: If it cannot be read or understood.
         """
         try:
-            with Path(path).open("rb") as file:
-                table = tomllib.load(file)
+            table = read_toml(path)
         except OSError as error:
             raise FileError(f"{path}: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise FileError(f"{path} is not a TOML file: {error}") from None
         try:
             return cls._from_table(table)
         except (KeyError, OverflowError, TypeError, ValueError) as error:

@@ -7,7 +7,6 @@ manifest.json         written last
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -30,7 +29,7 @@ from dioptre.errors import InputError, MethodError
 from dioptre.evaluate.predict import SCHEMA, oracle_answers, predict
 from dioptre.loop.search import leaders_of
 from dioptre.methods import METHODS, Method, find_method
-from dioptre.pipeline.processes import run_pieces
+from dioptre.pipeline.processes import run_counted
 from dioptre.pipeline.settings import Prediction
 from dioptre.posterior import DepthPrior
 
@@ -107,12 +106,8 @@ def _write_parts(
     missing = {file: rows for file, rows in parts.items() if not file.exists()}
     total = sum(len(rows) for rows in parts.values())
     finished = total - sum(len(rows) for rows in missing.values())
-    done(finished, total)
     pieces = [partial(predict_part, file, rows) for file, rows in missing.items()]
-    with closing(run_pieces(pieces, executor)) as counts:
-        for count in counts:
-            finished += count
-            done(finished, total)
+    run_counted(pieces, executor, finished, total, done)
 
 
 def _predict_part(

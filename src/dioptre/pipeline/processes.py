@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import TypeVar
@@ -60,6 +60,29 @@ def run_pieces(pieces: Iterable[Piece[Result]], executor: Executor | None) -> Ge
     finally:
         for waiting in begun:
             waiting.cancel()
+
+
+def run_counted(
+    pieces: Iterable[Piece[int]],
+    executor: Executor | None,
+    finished: int,
+    total: int,
+    done: Callable[[int, int], None],
+) -> None:
+    """Runs pieces that return how much they did, and tells how much of all is done.
+
+    Args:
+        pieces: The work that is left.
+        executor: Who does it; None for this process.
+        finished: How much was done before.
+        total: How much there is.
+        done: Called with how much is done and of all, before the first piece and after each.
+    """
+    done(finished, total)
+    with closing(run_pieces(pieces, executor)) as counts:
+        for count in counts:
+            finished += count
+            done(finished, total)
 
 
 @contextmanager

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import closing
 from functools import partial
 
 from dioptre.dataset.store import StoreWriter
-from dioptre.pipeline.processes import run_pieces
+from dioptre.pipeline.processes import run_counted
 
 
 def write_shards(
@@ -25,9 +24,6 @@ def write_shards(
     """
     missing = writer.missing_shards()
     finished = writer.total - sum(len(writer.patches(number)) for number in missing)
-    done(finished, writer.total)
-    with closing(run_pieces([partial(write, number) for number in missing], executor)) as counts:
-        for count in counts:
-            finished += count
-            done(finished, writer.total)
+    pieces = [partial(write, number) for number in missing]
+    run_counted(pieces, executor, finished, writer.total, done)
     writer.finish()

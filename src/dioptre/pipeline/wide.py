@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from dioptre.dataset.wide_pictures import WidePictureWriter
 from dioptre.errors import InputError
 from dioptre.methods.depth_network import SCALE, STRIDE
 from dioptre.optics import CameraModel
-from dioptre.pipeline.processes import run_pieces
+from dioptre.pipeline.processes import run_counted
 from dioptre.pipeline.simulate import SPLITS, photographs_of, read_textures
 from dioptre.simulate import sensor
 from dioptre.simulate.capture import Conditions, draw_surfaces
@@ -67,13 +66,9 @@ def simulate_wide(
     splits = tuple("train" if at % VALIDATION_EVERY else "validation" for at in range(count))
     writer = WidePictureWriter(out, form, asdict(simulation), splits)
     missing = writer.begin()
-    finished = count - len(missing)
-    done(finished * PER_SCENE, count * PER_SCENE)
+    finished = PER_SCENE * (count - len(missing))
     pieces = [partial(_write_scene, writer, simulation, number) for number in missing]
-    with closing(run_pieces(pieces, executor)) as written:
-        for _ in written:
-            finished += 1
-            done(finished * PER_SCENE, count * PER_SCENE)
+    run_counted(pieces, executor, finished, PER_SCENE * count, done)
     writer.finish()
 
 
@@ -90,7 +85,8 @@ def draw_scene(simulation: WideSimulation, split: str, number: int) -> list[Wide
     ]
 
 
-def _write_scene(writer: WidePictureWriter, simulation: WideSimulation, number: int) -> None:
+def _write_scene(writer: WidePictureWriter, simulation: WideSimulation, number: int) -> int:
+    """Writes the pictures of one scene and returns how many they are."""
     pictures = draw_scene(simulation, writer.splits[number], number)
     writer.write_shard(
         number,
@@ -98,3 +94,4 @@ def _write_scene(writer: WidePictureWriter, simulation: WideSimulation, number: 
         np.stack([one.depths for one in pictures]),
         np.array([one.focus for one in pictures]),
     )
+    return len(pictures)

@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
-import onnx
 import torch
 from onnx import helper
 
-from dioptre.errors import NetworkError
 from dioptre.methods.depth_network import CARD, INPUT, KIND, METADATA, OUTPUT, DepthNetwork
 from dioptre.train.depth import load_depth
-from dioptre.train.export import Exported, store_half, unnamed
+from dioptre.train.export import Exported, write_checked
 from dioptre.train.inference import trace
 from dioptre.train.networks.depth import DepthNet
 
@@ -36,19 +34,14 @@ def export_depth(path: Path, file: Path, half: bool = True) -> Exported:
     shape = {INPUT: {0: "batch", 2: "row", 3: "col"}, OUTPUT: axes}
     model = trace(network, (given,), shape, (INPUT,), OUTPUT)
     helper.set_model_props(model, {METADATA: KIND, CARD: json.dumps(entries, sort_keys=True)})
-    if half:
-        store_half(model)
-    onnx.checker.check_model(model, full_check=True)
-    tolerance = TOLERANCES["float16" if half else "float32"]
-    with unnamed(file) as partial:
-        onnx.save(model, partial)
-        difference = max(_difference(DepthNetwork(partial), network, *one) for one in EXAMPLES)
-        if not difference <= tolerance:
-            raise NetworkError(
-                f"{file} was not written: its maps differ from torch's by {difference:.2g} of their "
-                f"deviation, more than {tolerance:g}"
-            )
-    return Exported(file, file.stat().st_size, difference)
+    return write_checked(
+        model,
+        file,
+        half,
+        lambda partial: max(_difference(DepthNetwork(partial), network, *one) for one in EXAMPLES),
+        TOLERANCES["float16" if half else "float32"],
+        "maps differ from torch's by {:.2g} of their deviation",
+    )
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ computed in 8-bit integers, with ranges measured on real looks.
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,20 +95,45 @@ def export(path: Path, file: Path, half: bool = False) -> Exported:
     run = open_run(path)
     network, card = run.network(), card_of(run)
     check_finite(network, card)
-    model = to_onnx(network, card)
+
+    def differs(partial: Path) -> float:
+        learned = Learned(partial)
+        return max(compare(learned, network, example(card, *one)) for one in EXAMPLES)
+
+    model, tolerance = to_onnx(network, card), TOLERANCES["float16" if half else "float32"]
+    return write_checked(model, file, half, differs, tolerance, "probabilities differ from torch's by {:.2g}")
+
+
+def write_checked(
+    model: onnx.ModelProto,
+    file: Path,
+    half: bool,
+    differs: Callable[[Path], float],
+    tolerance: float,
+    complaint: str,
+) -> Exported:
+    """Writes a model that answers as torch does, and returns how far it is from torch's.
+
+    Args:
+        model: The model, with its card inside.
+        file: The ONNX file.
+        half: Whether weights are stored in half precision.
+        differs: Runs a file and returns how far its answers are from torch's.
+        tolerance: How far they may be.
+        complaint: What to say of them otherwise, with a place for how far they are.
+
+    Raises:
+        NetworkError: If it does not; it then does not get its name.
+    """
     if half:
         store_half(model)
     onnx.checker.check_model(model, full_check=True)
-    tolerance = TOLERANCES["float16" if half else "float32"]
     with unnamed(file) as partial:
         onnx.save(model, partial)
-        learned = Learned(partial)
-        difference = max(compare(learned, network, example(card, *one)) for one in EXAMPLES)
-        if difference > tolerance:
-            raise NetworkError(
-                f"{file} was not written: its probabilities differ from torch's by {difference:.2g}, "
-                f"more than {tolerance:g}"
-            )
+        difference = differs(partial)
+        if not difference <= tolerance:  # also for NaN
+            said = complaint.format(difference)
+            raise NetworkError(f"{file} was not written: its {said}, more than {tolerance:g}")
     return Exported(file, file.stat().st_size, difference)
 
 
