@@ -1,5 +1,6 @@
 """What is believed of answers: one posterior, from which confidence, risk and expected error are read."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from dioptre.errors import InputError
 from dioptre.loop.confidence import (
     ANY_METHOD,
+    AT_MOST,
     KINDS,
     LOOKS,
+    MISSES,
     SWEEP,
     Observation,
     Row,
@@ -38,14 +41,14 @@ def parabola(peak: float, n: int = N) -> np.ndarray:
 def test_an_answer_without_doubt_is_as_sure_as_its_posterior() -> None:
     belief = belief_of(parabola(20), 20, doubt=0.0, sharpness=100.0)
     assert belief.confidence == pytest.approx(1.0)
-    assert belief.risk == pytest.approx(0.0, abs=1e-9)
+    assert belief.miss == pytest.approx(0.0, abs=1e-9)
     assert belief.expected_error == pytest.approx(0.0, abs=1e-9)
 
 
 def test_an_answer_of_which_all_is_doubtful_may_be_anywhere() -> None:
     belief = belief_of(parabola(24), 24, doubt=1.0, sharpness=1.0)
     assert belief.confidence == pytest.approx(3 / 51)
-    assert belief.risk == pytest.approx(1 - 9 / 51)
+    assert belief.miss == pytest.approx(1 - 9 / 51)
     assert belief.expected_error == pytest.approx(np.mean(np.abs(np.arange(-1, 50) - 24)))
 
 
@@ -61,7 +64,7 @@ def test_the_sharpness_of_a_curve_is_one_over_the_variance_of_its_error() -> Non
 def test_more_doubt_is_never_surer(one: float, other: float, sharpness: float) -> None:
     less, more = sorted((one, other))
     beliefs = [belief_of(parabola(30), 30, doubt, sharpness) for doubt in (less, more)]
-    assert beliefs[0].risk <= beliefs[1].risk + 1e-12
+    assert beliefs[0].miss <= beliefs[1].miss + 1e-12
 
 
 def test_a_posterior_stays_as_it_is_without_doubt_at_sharpness_one() -> None:
@@ -82,6 +85,28 @@ def test_evidence_that_is_not_known_is_as_usual() -> None:
 def test_evidence_is_weighed_within_above_and_below() -> None:
     assert ROW.standardised({"bad": 5.0, "good": -3.0}).tolist() == [1, 2, -2, 3, 0, 0, 1]
     assert ROW.standardised({"bad": 50.0}).tolist() == [1, 2, 0, 4, 0, 0, 0]
+
+
+def test_a_row_that_does_not_know_better_takes_the_probability_of_a_miss_for_the_risk() -> None:
+    assert ROW.risk_of(0.3) == 0.3
+
+
+def test_the_risk_is_that_of_all_answers_that_are_as_sure() -> None:
+    row = replace(ROW, risks=tuple(one / 4 for one in MISSES))
+    assert row.risk_of(0.01) == pytest.approx(0.0025, rel=0.05)
+    assert row.risk_of(1.0) == pytest.approx(0.25)
+
+
+def test_a_single_answer_is_never_much_riskier_than_its_risk() -> None:
+    row = replace(ROW, risks=tuple(0.001 for _ in MISSES))
+    assert row.risk_of(0.9) == pytest.approx(0.9 / AT_MOST)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_what_is_likelier_to_be_a_miss_has_no_less_risk(one: float, other: float) -> None:
+    less, more = sorted((one, other))
+    for row in (ROW, *read_table().values()):
+        assert row.risk_of(less) <= row.risk_of(more) + 1e-12
 
 
 @pytest.mark.parametrize("risk", [0, 1, -0.1, 2.0, float("nan"), "0.1", None])
@@ -105,6 +130,8 @@ def test_every_row_of_the_table_is_sound() -> None:
         count = len(row.names)
         assert (len(row.centre), len(row.scale), len(row.sharpness)) == (count, count, 1 + count)
         assert len(row.doubt) == 1 + 3 * count
+        assert len(row.risks) == len(MISSES)
+        assert all(np.diff(row.risks) >= 0)
         assert min(row.scale) > 0
 
 

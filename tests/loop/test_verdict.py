@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dioptre.loop.confidence import Row
 from dioptre.loop.curve import (
     FEW_SLICES,
     NOISE_IN_DOUBT,
@@ -26,6 +27,7 @@ from dioptre.loop.curve import (
 from dioptre.loop.focus import focus
 from dioptre.loop.result import FocusResult
 from dioptre.loop.verdict import (
+    CLEARLY,
     EXPLANATIONS,
     SIGNS,
     WARNINGS,
@@ -372,12 +374,27 @@ def test_every_reason_has_an_explanation() -> None:
     assert set(Reason) > WARNINGS
 
 
-def test_a_sign_is_seen_above_what_is_usual() -> None:
-    for reason, name, usual in SIGNS:
-        assert signs_in({name: usual + 0.1}) == [reason]
-        assert signs_in({name: usual}) == []
-    both = {"noise-range": 9.0, "noise-jump": 9.0, "blocks": 1.0}
-    assert signs_in(both) == [Reason.UNEVEN_NOISE, Reason.COMPRESSED]
+def clean_row() -> Row:
+    """Returns a row for which clean sweeps have at most 1 of every evidence that is a sign, and vary by 2."""
+    names = tuple(dict.fromkeys(name for _, name in SIGNS))
+    count = len(names)
+    ones = tuple(1.0 for _ in names)
+    return Row(
+        "", names, ones, tuple(2.0 for _ in names), (0.0,) * (1 + 3 * count), (0.0,) * (1 + count), (), ones
+    )
+
+
+def test_a_sign_is_seen_clearly_above_what_clean_sweeps_have() -> None:
+    row = clean_row()
+    for reason, name in SIGNS:
+        assert signs_in({name: 1.0 + 2.1 * CLEARLY}, row) == [reason]
+        assert signs_in({name: 1.0 + 1.9 * CLEARLY}, row) == []
+    several = {"noise-range": 9.0, "noise-jump": 9.0, "blocks": 9.0}
+    assert signs_in(several, row) == [Reason.UNEVEN_NOISE, Reason.COMPRESSED]
+
+
+def test_a_row_that_does_not_know_clean_sweeps_sees_no_sign() -> None:
+    assert signs_in({"blocks": 9.0}, replace(clean_row(), most=())) == []
 
 
 def test_exposure_is_that_of_the_middle_slice() -> None:

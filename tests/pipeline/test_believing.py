@@ -42,9 +42,20 @@ def test_what_misleads_is_found_and_belief_is_true() -> None:
     fresh = drawn(3000, seed=1)
     beliefs = [believe(one.observation, row) for one in fresh]
     away = np.array([abs(one.observation.answer - (one.truth or 0)) for one in fresh])
-    for name, found in (("confidence", np.mean(away <= 1)), ("risk", np.mean(away > 4))):
+    for name, found in (("confidence", np.mean(away <= 1)), ("miss", np.mean(away > 4))):
         assert np.mean([getattr(one, name) for one in beliefs]) == pytest.approx(found, abs=0.05)
     assert np.mean([one.expected_error for one in beliefs]) == pytest.approx(away.mean(), rel=0.2)
+
+
+def test_the_risk_is_the_share_of_misses_among_clean_answers_that_are_as_sure() -> None:
+    row = fit_row(drawn(3000), "")
+    fresh = [one for one in drawn(6000, seed=1) if one.clean]
+    risks = np.array([believe(one.observation, row).risk for one in fresh])
+    missed = np.array([abs(one.observation.answer - (one.truth or 0)) > 4 for one in fresh])
+    for risk in (0.01, 0.02):
+        accepted = risks <= risk
+        assert 0.2 < accepted.mean() < 1
+        assert missed[accepted].mean() == pytest.approx(risk, abs=0.006)
 
 
 def test_what_is_worse_never_makes_less_doubtful_even_if_samples_say_so() -> None:

@@ -71,7 +71,7 @@ class Focus:
     at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
-    risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.2
+    risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
     policy: Literal["most-confident", "nearest"] = "most-confident"
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None

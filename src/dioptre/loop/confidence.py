@@ -9,8 +9,13 @@ sharper or broader, mixed with an even one for the case that the method was misl
 The logits of a method that knows probabilities are its own. A curve's are a parabola around its peak, so that
 the sharpness is one over the variance of its error. Each number of the evidence (`loop.evidence`) is counted
 in deviations from what is usual in clean sweeps. Doubt weighs it three times: within what is usual, above it,
-and below it; sharpness only within. Confidence, expected error and risk are all read off this posterior; the
-answer itself stays the method's.
+and below it; sharpness only within. Confidence, expected error and the probability of a miss are all read off
+this posterior; the answer itself stays the method's.
+
+The **risk** of an answer is that of taking it and every answer that is as sure: the share of misses among
+them (the selective risk of Geifman and El-Yaniv 2017), in sweeps with nothing wrong. Who accepts a risk of
+0.01 is misled once in a hundred answers that are called focused, and no single one of them is more likely to
+be a miss than AT_MOST times that.
 
 The weights of each method are a row of a table (`runs/confidence.py` makes it) which names the identity of
 the network that it was fitted to. A method without a row of its own has that of its kind.
@@ -19,7 +24,7 @@ the network that it was fitted to. A method without a row of its own has that of
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +41,9 @@ TABLE: Final = Path(__file__).with_name("confidence.json")
 NEAR: Final = (
     1 / 12
 )  # of the ladder: so far from the answer an error is no miss; 4 of the paper's 49 positions
-RISK: Final = 0.2  # how often an answer that is called focused may be a miss
+RISK: Final = 0.01  # how often an answer that is called focused may be a miss
+AT_MOST: Final = 10.0  # times the accepted risk: how likely a single answer may be a miss
+MISSES: Final = tuple(np.geomspace(1e-4, 1.0, 25).tolist())  # probabilities at which a row knows the risk
 USUAL: Final = 2.0  # deviations: what is farther off is unusual
 FARTHEST: Final = 6.0  # and is not weighed further than this
 SHARPEST: Final = 9.0  # as a logarithm
@@ -98,6 +105,9 @@ class Row:
         scale: Its deviation there.
         doubt: A constant, and three weights for each: within what is usual, above and below.
         sharpness: A constant, and a weight for each: within what is usual.
+        risks: The share of misses among answers of clean sweeps that are at most as likely to be a miss as
+            each of MISSES; none if that is not known.
+        most: Of each evidence, what all but one of two hundred clean sweeps have less of; none if not known.
     """
 
     identity: str
@@ -106,6 +116,8 @@ class Row:
     scale: tuple[float, ...]
     doubt: tuple[float, ...]
     sharpness: tuple[float, ...]
+    risks: tuple[float, ...] = ()
+    most: tuple[float, ...] = ()
 
     @classmethod
     def from_json(cls, entries: Mapping[str, object]) -> "Row":
@@ -126,6 +138,20 @@ class Row:
         above, below = np.maximum(away - USUAL, 0.0), np.maximum(-USUAL - away, 0.0)
         return np.concatenate([[1.0], within, above, below])
 
+    def excess(self, name: str, evidence: Evidence) -> float:
+        """Returns by how many deviations there is more of some evidence than in clean sweeps, 0 if less."""
+        if name not in evidence or name not in self.names or not self.most:
+            return 0.0
+        at = self.names.index(name)
+        return max((evidence[name] - self.most[at]) / self.scale[at], 0.0)
+
+    def risk_of(self, miss: float) -> float:
+        """Returns the risk of an answer that is a miss with some probability."""
+        if not self.risks:
+            return miss
+        share = float(np.interp(math.log(max(miss, MISSES[0])), np.log(MISSES), self.risks))
+        return min(max(share, miss / AT_MOST), miss)
+
 
 @dataclass(frozen=True)
 class Belief:
@@ -133,13 +159,15 @@ class Belief:
 
     Attributes:
         confidence: The probability that it is at most one index off.
-        risk: The probability that it is off by more than is near (`reach_of`).
+        miss: The probability that it is off by more than is near (`reach_of`).
         expected_error: How many indices off it is to be expected.
+        risk: The share of misses among answers of its method that are as sure as it, or surer.
     """
 
     confidence: float
-    risk: float
+    miss: float
     expected_error: float
+    risk: float
 
 
 def believe(observation: Observation, row: Row) -> Belief:
@@ -148,20 +176,22 @@ def believe(observation: Observation, row: Row) -> Belief:
     doubt = 1 / (1 + math.exp(-float(np.clip(usual @ np.array(row.doubt), -30, 30))))
     within = usual[: len(row.sharpness)]
     sharpness = math.exp(float(np.clip(within @ np.array(row.sharpness), -SHARPEST, SHARPEST)))
-    return belief_of(observation.logits, observation.answer, doubt, sharpness)
+    belief = belief_of(observation.logits, observation.answer, doubt, sharpness)
+    return replace(belief, risk=row.risk_of(belief.miss))
 
 
 def belief_of(
     logits: Float[np.ndarray, " n_and_beyond"], answer: int, doubt: float, sharpness: float
 ) -> Belief:
-    """Returns what is believed under a doubt and a sharpness."""
+    """Returns what is believed under a doubt and a sharpness, of one answer for itself."""
     raised = sharpness * (logits - logits.max())
     chances = np.exp(raised)
     chances = (1 - doubt) * chances / chances.sum() + doubt / len(chances)
     away = np.abs(np.arange(-1, len(chances) - 1) - answer)
     near = float(chances[1:-1][away[1:-1] <= reach_of(len(chances) - 2)].sum())
     beside = float(chances[1:-1][away[1:-1] <= 1].sum())
-    return Belief(min(beside, 1.0), max(1 - near, 0.0), float(chances @ away))
+    miss = max(1 - near, 0.0)
+    return Belief(min(beside, 1.0), miss, float(chances @ away), miss)
 
 
 # The table

@@ -7,6 +7,8 @@ what is unusually good never makes an answer doubtful, whatever camera it comes 
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -29,7 +31,8 @@ DIRECTIONS: Final[Mapping[str, int]] = {
         (
             "rough", "tiles-disagree", "spike", "width", "base", "rival", "at-edge", "tiles-astray",
             "near", "beside", "expected", "entropy", "beyond", "flicker", "light-jump", "darkest", "blocks",
-            "subject-astray-2", "subject-astray-4", "subject-astray-8", "parts-astray", "parts-apart",
+            "subject-astray-2", "subject-astray-4", "subject-astray-8",
+            "parts-astray", "parts-apart", "parts-aside",
             "noise-here", "noise-range", "noise-jump", "repeated", "unlike", "mostly-unlike", "unlike-here",
             "balance", "view-exchanged", "view-turned", "look-turned", "light-range", "view-against",
         ),
@@ -37,7 +40,8 @@ DIRECTIONS: Final[Mapping[str, int]] = {
     ),
     **dict.fromkeys(
         (
-            "rise", "lower-rise", "edge", "tiles-near", "parts-detail", "looks", "contrast",
+            "rise", "lower-rise", "edge", "tiles-near", "parts-detail", "parts-near", "parts-area",
+            "looks", "contrast",
             "subject-2", "subject-4", "subject-8", "height-2", "height-4", "height-8",
             "contrast-2", "contrast-4", "contrast-8",
         ),
@@ -136,13 +140,13 @@ def posterior_evidence(posterior: Posterior, answer: int, reach: int) -> Evidenc
 # Pictures
 
 
+@lru_cache(maxsize=256)  # many methods give the same answer to a sweep
 def sweep_evidence(traces: Traces, answer: int) -> Evidence:
     """Returns what the pictures of a whole sweep say of an answer, which is one of its slices."""
-    n = len(traces.mean)
-    if n < 3:
+    if len(traces.mean) < 3:
         return {}
     light = np.diff(np.log(np.maximum(traces.mean, 1e-6)))
-    return {
+    found = {
         **_peak_evidence(traces, answer),
         **_noise_evidence(traces, answer),
         **_parts_evidence(traces, answer),
@@ -152,6 +156,7 @@ def sweep_evidence(traces: Traces, answer: int) -> Evidence:
         "blocks": traces.blocks,
         **(_view_evidence(traces) if traces.views == 2 else {}),
     }
+    return MappingProxyType(found)
 
 
 def _peak_evidence(traces: Traces, answer: int) -> Evidence:
@@ -159,7 +164,7 @@ def _peak_evidence(traces: Traces, answer: int) -> Evidence:
     found, n = {}, len(traces.mean)
     for lag in (FINE, MIDDLE, COARSE):
         subject = traces.subject(lag)
-        smooth = np.convolve(np.pad(subject, 1, mode="edge"), (0.25, 0.5, 0.25), mode="valid")
+        smooth = _smooth(subject)
         base, top = float(np.median(smooth)), float(smooth.max())
         noise = float(np.median(traces.noise(lag)))
         away = abs(int(smooth.argmax()) - answer)
@@ -172,20 +177,32 @@ def _peak_evidence(traces: Traces, answer: int) -> Evidence:
 
 
 def _parts_evidence(traces: Traces, answer: int) -> Evidence:
-    """Returns where the parts of the picture are sharp: in their middle, and how far apart they are.
+    """Returns where the parts of the picture are sharp: how many near the answer, and how far apart they are.
 
     A part counts as its detail stands out of the noise.
     """
     n, tiles = len(traces.mean), traces.tiles
     noise = max(float(np.median(traces.noise(MIDDLE))), 1e-12)
-    peaks = tiles.argmax(axis=1) + 0.5
-    weights = np.log1p(np.maximum(tiles.max(axis=1) - np.median(tiles, axis=1), 0.0) / noise) + 1e-3
+    smooth = _smooth(tiles)
+    peaks = smooth.argmax(axis=1) + 0.5
+    heights = np.maximum(smooth.max(axis=1) - np.median(tiles, axis=1), 0.0) / noise
+    weights = np.log1p(heights) + 1e-3
     low, middle, high = _weighted_quantiles(peaks, weights, (0.2, 0.5, 0.8))
+    away, area = np.abs(peaks - answer), heights / (1 + heights) + 1e-3
     return {
         "parts-astray": _log(abs(middle - answer) / n + 0.01),
         "parts-apart": _log((high - low) / n + 0.01),
         "parts-detail": float(weights.mean()),
+        "parts-near": float(weights @ (away <= n / 12) / weights.sum()),
+        "parts-area": float(area @ (away <= n / 12) / area.sum()),
+        "parts-aside": float(area @ (away > n / 8) / len(area)),
     }
+
+
+def _smooth(curves: Float[np.ndarray, "... n"]) -> Float[np.ndarray, "... n"]:
+    """Returns curves along a sweep with each slice a little like its neighbours."""
+    beside = np.concatenate([curves[..., :1], curves, curves[..., -1:]], axis=-1)
+    return 0.25 * beside[..., :-2] + 0.5 * beside[..., 1:-1] + 0.25 * beside[..., 2:]
 
 
 def _weighted_quantiles(

@@ -35,7 +35,7 @@ class FocusResult:
         reasons: Why it failed, or what to beware of; machine-readable.
         method: Key of the method.
         expected_error: How many indices off the answer is to be expected; None if there is none.
-        risk: The probability that it is off by more than 4 of 49 positions.
+        risk: How often answers that are as sure are off by more than 4 of 49 positions.
         candidates: The places where the focus may be, the likeliest first, with the probability of each
             side of focus; empty if the method does not tell.
         looks: The positions that were looked at, in order, in the camera's unit if one was given; empty if it

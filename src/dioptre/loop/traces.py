@@ -20,7 +20,7 @@ PerSlice = Float[np.ndarray, " slice"]
 
 LAGS: Final = (1, 2, 4, 8)  # pixels
 TILED: Final = 4  # the lag at which parts of the picture are told apart
-ACROSS: Final = 4  # parts in each direction
+ACROSS: Final = 7  # parts in each direction
 SAMPLES: Final = 56  # of a picture in each direction, about
 COARSE: Final = 32  # pixels in each direction of the pictures that are matched
 GRID: Final = 8  # pixels between the borders of JPEG blocks
@@ -59,7 +59,7 @@ class Traces:
         """Returns the traces of a region; NaN pixels count as black."""
         if not np.isfinite(pixels).all():
             pixels = np.nan_to_num(pixels, nan=0.0, posinf=1.0, neginf=0.0)
-        differences = [second_differences(pixels, lag) for lag in LAGS]
+        differences = second_differences(pixels)
         views = _coarse(pixels)
         right, down = _shifts(views) if pixels.shape[1] == 2 else np.zeros((2, len(pixels)))
         light = np.maximum(views.mean(axis=(2, 3), dtype=np.float64), TINY)
@@ -121,11 +121,10 @@ def _tile_products(detail: Float32[np.ndarray, "slice down across"]) -> Float[np
     return found.reshape(ACROSS**2, slices - 1).astype(np.float64)
 
 
-def second_differences(pixels: Pixels, lag: int) -> Float32[np.ndarray, "slice down across"]:
-    """Returns second differences of green along a diagonal, on a lattice that is the same for all lags."""
+def second_differences(pixels: Pixels) -> list[Float32[np.ndarray, "slice down across"]]:
+    """Returns second differences of green along a diagonal for each lag, all on one lattice."""
     rows, cols = pixels.shape[2:]
     margin = min(LAGS[-1], (min(rows, cols) - 2) // 4)
-    lag = min(lag, margin)
     steps = [max(1, (length - 2 * margin) // SAMPLES) for length in (rows, cols)]
 
     def sampled(away: int) -> Float32[np.ndarray, "slice down across"]:
@@ -136,7 +135,8 @@ def second_differences(pixels: Pixels, lag: int) -> Float32[np.ndarray, "slice d
         part = pixels[:, :, lines, columns]
         return part[:, 0] if part.shape[1] == 1 else (part[:, 0] + part[:, 1]) * np.float32(0.5)
 
-    return 2 * sampled(0) - sampled(-lag) - sampled(lag)
+    twice = 2 * sampled(0)
+    return [twice - sampled(-lag) - sampled(lag) for lag in (min(one, margin) for one in LAGS)]
 
 
 def blockiness(pixels: Pixels) -> float:
@@ -158,8 +158,10 @@ def _coarse(pixels: Pixels) -> Float32[np.ndarray, "slice view down across"]:
     slices, views, rows, cols = pixels.shape
     block = max(1, min(rows, cols) // COARSE)
     down, across = rows // block, cols // block
-    cut = pixels[:, :, : down * block, : across * block]
-    return cut.reshape(slices, views, down, block, across, block).mean(axis=(3, 5))
+    found = np.zeros((slices, views, down, across * block), np.float32)
+    for row in range(block):  # row by row is many times as fast as the mean over two axes at once
+        found += pixels[:, :, row : down * block : block, : across * block]
+    return found.reshape(slices, views, down, across, block).sum(axis=4) / np.float32(block * block)
 
 
 def _shifts(views: Float32[np.ndarray, "slice 2 down across"]) -> Float[np.ndarray, "2 slice"]:

@@ -6,8 +6,8 @@ rising where the stack ends, and the focus lies beyond. Of a posterior it asks w
 of the ladder.
 
 What passes is weighed by all the evidence there is, in the curve or the posterior and in the pictures
-themselves (`loop.confidence`). FOCUSED means that a miss is less likely than the risk that the user takes;
-else the verdict says what was seen (SIGNS).
+themselves (`loop.confidence`). FOCUSED means that misses among such answers are rarer than the risk that the
+user takes; else the verdict says what was seen (SIGNS).
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ from dioptre.loop.confidence import (
     SHORT,
     SWEEP,
     Observation,
+    Row,
     believe,
     find_row,
     reach_of,
@@ -65,6 +66,7 @@ class Reason(StrEnum):
     TOO_FEW_SLICES = "too-few-slices"
     TOO_SMALL = "too-small"
     TWO_PEAKS = "two-peaks"
+    SEVERAL_DEPTHS = "several-depths"
     UNSURE = "unsure"
     AMBIGUOUS = "ambiguous"
     BEYOND_FAR = "beyond-the-far-end"
@@ -91,6 +93,7 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
     Reason.TOO_SMALL: "so few slices of so small a region do not tell focus from noise: take more of either",
     Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
+    Reason.SEVERAL_DEPTHS: "parts of the region are sharp at different slices: choose a smaller region",
     Reason.UNSURE: "many positions are as likely: nothing to focus on, or a look too few",
     Reason.AMBIGUOUS: "the focus may be on either side of the look: another look at a candidate tells",
     Reason.BEYOND_FAR: "the subject is farther than the lens can focus, or than these looks can tell",
@@ -108,19 +111,25 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
 }
 
 
-# Evidence that is larger than in clean sweeps is a sign of something.
+# What evidence is a sign of, if there is more of it than in clean sweeps.
 SIGNS: Final = (
-    (Reason.NOISE_PEAK, "noise-here", 2.0),
-    (Reason.UNEVEN_NOISE, "noise-range", 1.5),
-    (Reason.UNEVEN_NOISE, "noise-jump", 1.0),
-    (Reason.BROKEN_SWEEP, "repeated", 0.0),
-    (Reason.BROKEN_SWEEP, "darkest", 1.5),
-    (Reason.BROKEN_SWEEP, "unlike", 0.8),
-    (Reason.FLICKER, "flicker", -3.0),
-    (Reason.COMPRESSED, "blocks", 0.3),
-    (Reason.VIEWS_TURNED, "view-turned", 0.7),
-    (Reason.VIEWS_EXCHANGED, "view-exchanged", 0.3),
+    (Reason.NOISE_PEAK, "noise-here"),
+    (Reason.UNEVEN_NOISE, "noise-range"),
+    (Reason.UNEVEN_NOISE, "noise-jump"),
+    (Reason.BROKEN_SWEEP, "repeated"),
+    (Reason.BROKEN_SWEEP, "darkest"),
+    (Reason.BROKEN_SWEEP, "unlike"),
+    (Reason.FLICKER, "flicker"),
+    (Reason.FLICKER, "light-jump"),
+    (Reason.COMPRESSED, "blocks"),
+    (Reason.VIEWS_TURNED, "view-turned"),
+    (Reason.VIEWS_TURNED, "look-turned"),
+    (Reason.VIEWS_EXCHANGED, "view-exchanged"),
 )
+CLEARLY: Final = 0.5  # deviations beyond what clean sweeps have
+APART: Final = float(
+    np.log(1 / 8 + 0.01)
+)  # "parts-apart" of parts that are sharp an eighth of the sweep apart
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,7 @@ class Verdict:
         confidence: The probability that it is at most one index off.
         reasons: Why it cannot be trusted; may hold a warning when it can.
         expected_error: How many indices off it is to be expected; None if there is no answer.
-        risk: The probability that it is a miss: off by more than 4 indices of 49.
+        risk: How often answers that are as sure are misses: off by more than 4 indices of 49.
         candidates: Of a posterior, the sides of focus, the likeliest first.
     """
 
@@ -320,13 +329,13 @@ def _verdict(
         unsure: What to say if it is not sure enough, beside what there are signs of.
     """
     found = list(reasons)
-    belief = believe(observation, find_row(asked.method, observation.kind, asked.identity))
+    row = find_row(asked.method, observation.kind, asked.identity)
+    belief = believe(observation, row)
     if belief.risk > asked.risk:
-        seen = [one for one in signs_in(observation.evidence) if one not in found]
-        ambiguous = Reason.AMBIGUOUS in unsure
-        found += seen
-        if ambiguous or all(reason in WARNINGS for reason in found):
-            found += unsure
+        found += [one for one in signs_in(observation.evidence, row) if one not in found]
+        if all(reason in WARNINGS for reason in found):
+            apart = observation.evidence.get("parts-apart", APART) > APART
+            found += (Reason.SEVERAL_DEPTHS,) if apart else unsure
     return Verdict(
         State.FOCUSED if all(reason in WARNINGS for reason in found) else State.FAILED,
         belief.confidence,
@@ -336,9 +345,9 @@ def _verdict(
     )
 
 
-def signs_in(evidence: Evidence) -> list[Reason]:
-    """Returns what the evidence is a sign of, each once."""
-    seen = [reason for reason, name, usual in SIGNS if evidence.get(name, usual) > usual]
+def signs_in(evidence: Evidence, row: Row) -> list[Reason]:
+    """Returns what the evidence is a sign of, each once: of what there is more than in clean sweeps."""
+    seen = [reason for reason, name in SIGNS if row.excess(name, evidence) > CLEARLY]
     return list(dict.fromkeys(seen))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 
-from dioptre.loop.confidence import ANY_METHOD, SHARPEST, Observation, Row
+from dioptre.loop.confidence import ANY_METHOD, MISSES, SHARPEST, Observation, Row, believe
 from dioptre.loop.evidence import DIRECTIONS
 from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
@@ -35,6 +35,7 @@ from dioptre.simulate.mishaps import Sweep
 from dioptre.stack import FocalStack
 
 RIDGE: Final = 3.0
+USUALLY: Final = 0.995  # of clean sweeps have no more of some evidence: more is a sign of something
 MOSTLY: Final = 0.5  # how much clean sweeps count
 EACH: Final = 3  # faults that are done to each sweep
 STRIDES: Final = (2, 3, 5, 8, 16)  # between the slices of shorter sweeps, which measures see too
@@ -225,10 +226,20 @@ def fit_row(samples: Sequence[Sample], identity: str, ridge: float = RIDGE) -> R
     centre = np.median(values, axis=0)
     spread = 1.4826 * np.median(np.abs(values - centre), axis=0)
     scale = np.maximum(np.maximum(spread, values.std(axis=0) / 2), 1e-3)
-    blank = Row(identity, names, _rounded(centre), _rounded(scale), (), ())
+    most = _rounded(np.quantile(values, USUALLY, axis=0))
+    blank = Row(identity, names, _rounded(centre), _rounded(scale), (), (), (), most)
     usual = np.stack([blank.standardised(one.observation.evidence) for one in samples])
     doubt, sharpness = _weights(samples, usual, names, ridge)
-    return replace(blank, doubt=_rounded(doubt), sharpness=_rounded(sharpness))
+    row = replace(blank, doubt=_rounded(doubt), sharpness=_rounded(sharpness))
+    return replace(row, risks=_risks(row, [one.observation for one in samples if one.clean]))
+
+
+def _risks(row: Row, clean: Sequence[Observation]) -> tuple[float, ...]:
+    """Returns the share of misses that a row expects among the surest answers to clean sweeps."""
+    misses = np.sort([believe(one, row).miss for one in clean])
+    shares = np.cumsum(misses) / np.arange(1, len(misses) + 1)
+    counts = np.searchsorted(misses, MISSES, side="right")
+    return _rounded(np.where(counts > 0, shares[np.maximum(counts, 1) - 1], MISSES))
 
 
 def _rounded(numbers: Float[np.ndarray, " _"]) -> tuple[float, ...]:
