@@ -4,14 +4,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dioptre.dataset.manifest import read_manifest, read_parquet
+from dioptre.dataset.manifest import read_json, read_manifest, read_parquet
 from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
 from dioptre.errors import DioptreError, FileError
 from dioptre.methods import find_method, learned
 from dioptre.methods.learned import WEIGHTS, Learned
 from dioptre.optics import FocusGrid
 from dioptre.pipeline import predicting
-from dioptre.pipeline.predicting import PREDICTIONS, predict_store, spread
+from dioptre.evaluate.gallery import AMBIGUOUS, CONTRAST, NOISE, PAIR, SPREAD, read_gallery
+from dioptre.pipeline.predicting import COSTS, EVERYONE, EXAMPLES, PREDICTIONS, predict_store, spread
 from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.settings import Prediction, Simulation
 from dioptre.pipeline.simulate import simulate
@@ -46,7 +47,10 @@ def one_patch_in_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Returns all files but what things took."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    timed = {folder / COSTS, *(folder / "parts").glob("*.json")}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if path not in timed}
 
 
 def test_two_processes_write_the_same_bytes_as_one(data: Path, tmp_path: Path) -> None:
@@ -55,7 +59,11 @@ def test_two_processes_write_the_same_bytes_as_one(data: Path, tmp_path: Path) -
         with local_executor(workers) as executor:
             predict_store(data, tmp_path / str(workers), prediction, executor, watch)
     assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "2")
-    assert len(list((tmp_path / "2" / "parts").iterdir())) == PATCHES
+    assert len(list((tmp_path / "2" / "parts").glob("*.parquet"))) == PATCHES
+    assert {"predictions.parquet", "examples.npz", "manifest.json"} <= bytes_of(tmp_path / "2").keys()
+    costs = read_json(tmp_path / "2" / COSTS)
+    assert set(costs) == {*EVERY_KIND.split(","), EVERYONE}
+    assert all(seconds > 0 for seconds in costs.values())
 
 
 def test_a_stopped_run_goes_on(data: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 Style, script and figures are inside the page. This module knows HTML, and nothing of methods or predictions.
 """
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -44,6 +45,19 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Body:
+    """Rows of a table that belong together; they are sorted among themselves.
+
+    Attributes:
+        title: What stands above them; "" for nothing.
+        rows: Cells for each.
+    """
+
+    title: str
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True)
 class Table:
     """A table that can be sorted by any column.
 
@@ -51,14 +65,14 @@ class Table:
         title: Its title, also in the contents.
         note: What it is of, in a sentence or two.
         columns: From left to right.
-        rows: Cells for each.
+        bodies: From top to bottom.
         remarks: Lines below it.
     """
 
     title: str
     note: str
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    bodies: Sequence[Body]
     remarks: Sequence[str] = ()
 
 
@@ -70,13 +84,13 @@ class Figure:
         title: Its title, also in the contents.
         text: What it shows.
         command: What made it.
-        svg: The picture.
+        picture: SVG; or a JPEG, for a figure that is made of photographs.
     """
 
     title: str
     text: str
     command: str
-    svg: str
+    picture: str | bytes
 
 
 def build_page(title: str, about: Sequence[str], parts: Sequence[Table | Figure]) -> str:
@@ -104,39 +118,43 @@ def build_page(title: str, about: Sequence[str], parts: Sequence[Table | Figure]
     )
 
 
-def tint_best(values: Sequence[float], lower_is_better: bool) -> list[str]:
-    """Returns the tint of each number of a column: the best three values get one, equal ones the same."""
-    order = sorted(set(values), reverse=not lower_is_better)
-    tints = dict(zip(order, TINTS, strict=False))
-    return [tints.get(value, "") for value in values]
-
-
 def _part(part: Table | Figure, anchor: str) -> str:
     inside = _table(part) if isinstance(part, Table) else _figure(part)
     return f'<section id="{anchor}">\n<h2>{escape(part.title)}</h2>\n{inside}</section>\n'
 
 
 def _figure(figure: Figure) -> str:
-    picture = figure.svg[figure.svg.index("<svg") :]  # without the XML declaration
     return (
-        f'<figure>\n<div class="picture" role="img" aria-label="{escape(figure.title)}">{picture}</div>\n'
+        f'<figure>\n<div class="picture" role="img" aria-label="{escape(figure.title)}">'
+        f"{_picture(figure.picture)}</div>\n"
         f"<figcaption>{escape(figure.text)} <code>{escape(figure.command)}</code></figcaption>\n</figure>\n"
     )
 
 
+def _picture(picture: str | bytes) -> str:
+    if isinstance(picture, str):
+        return picture[picture.index("<svg") :]  # without the XML declaration
+    return f'<img alt="" src="data:image/jpeg;base64,{b64encode(picture).decode()}">'
+
+
 def _table(table: Table) -> str:
     remarks = "".join(f'<p class="remark">{escape(one)}</p>\n' for one in table.remarks)
-    rows = "".join(
-        "<tr>"
-        + "".join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))
-        + "</tr>\n"
-        for row in table.rows
-    )
+    bodies = "".join(_body(body, table.columns) for body in table.bodies)
     return (
         f'<p>{escape(table.note)}</p>\n<div class="scroll"><table class="sortable">\n<thead>\n'
         f"{_groups(table.columns)}<tr>{''.join(_head(column) for column in table.columns)}</tr>\n</thead>\n"
-        f"<tbody>\n{rows}</tbody>\n</table></div>\n{remarks}"
+        f"{bodies}</table></div>\n{remarks}"
     )
+
+
+def _body(body: Body, columns: Sequence[Column]) -> str:
+    head = f'<th scope="rowgroup" colspan="{len(columns)}"><span>{escape(body.title)}</span></th>'
+    title = f'<tr class="title">{head}</tr>\n' if body.title else ""
+    rows = "".join(
+        f"<tr>{''.join(_cell(cell, column) for cell, column in zip(row, columns, strict=True))}</tr>\n"
+        for row in body.rows
+    )
+    return f"<tbody>\n{title}{rows}</tbody>\n"
 
 
 def _groups(columns: Sequence[Column]) -> str:
