@@ -11,8 +11,7 @@ from dioptre.methods import find_method, learned
 from dioptre.methods.learned import WEIGHTS, Learned
 from dioptre.optics import FocusGrid
 from dioptre.pipeline import predicting
-from dioptre.evaluate.gallery import AMBIGUOUS, CONTRAST, NOISE, PAIR, SPREAD, read_gallery
-from dioptre.pipeline.predicting import COSTS, EVERYONE, EXAMPLES, PREDICTIONS, predict_store, spread
+from dioptre.pipeline.predicting import COSTS, EVERYONE, PREDICTIONS, predict_store, spread
 from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.settings import Prediction, Simulation
 from dioptre.pipeline.simulate import simulate

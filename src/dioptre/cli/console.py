@@ -48,6 +48,20 @@ def progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def staged(moved: Callable[[int, int], None]) -> Callable[[str, int, int], None]:
+    """Returns a function (stage, done, total) that moves a bar; each stage that begins is said on stderr."""
+    seen: set[str] = set()
+
+    def move(stage: str, done: int, total: int) -> None:
+        if stage not in seen:
+            seen.add(stage)
+            sys.stderr.write(f"{stage} ...\n")
+            sys.stderr.flush()
+        moved(done, total)
+
+    return move
+
+
 class ProgressLines:
     """Says on stderr how far a job is, at most every half minute: for log files.
 

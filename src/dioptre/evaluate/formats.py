@@ -53,8 +53,10 @@ def _markdown(group: Group) -> str:
         ]
         for line in group.lines
     ]
-    told = f"\nRank correlation of our MAE with the paper's: {group.agreement:.2f}.\n"
-    return f"\n### {group.title}\n\n{_pipes(head, rows, 2)}" + (told if group.agreement is not None else "")
+    told = ""
+    if group.agreement is not None:
+        told = f"\nRank correlation of our MAE with the paper's: {group.agreement:.2f}.\n"
+    return f"\n### {group.title}\n\n{_pipes(head, rows, 2)}{told}"
 
 
 def _pipes(head: Sequence[str], rows: Iterable[Sequence[str]], words: int) -> str:

@@ -53,8 +53,8 @@ class Gallery:
         slices: The stack, green, as a display shows it.
         views: Left and right at slice SEEN; of a green store the same twice.
         curves: What CONTRAST scores; NaN if it was not asked.
-        posteriors: Of the ambiguous patch, of both networks of PAIR: from each slice, the probability of each.
-            Empty if there is none, or they were not asked.
+        posteriors: Of the ambiguous patch, of both networks of PAIR: from each slice, the probability of
+            each. Empty if there is none, or they were not asked.
     """
 
     patch: Int[np.ndarray, " example"]
@@ -160,11 +160,13 @@ def choose_examples(
         rows: Those that were predicted.
         predictions: Of them, a table at a time.
     """
-    inside = in_crop_of(store)[rows] & _flags(store, rows, "focusable")
-    rows = rows[inside] if inside.any() else rows
+    focusable = _flags(store, rows, "focusable")
+    rows = rows[focusable] if focusable.any() else rows
     truth = store.column("truth")[rows]
     dark = store.column("light")[rows] == "dark" if "light" in store.table.column_names else truth < 0
+    inside = in_crop_of(store)[rows]  # where every method is measured
     order = np.lexsort((rows, truth))
+    order = order[inside[order]] if inside.sum() >= 2 * COUNT else order
     groups = [group for group in (order[~dark[order]], order[dark[order]]) if len(group)]
     places = [group[np.unique(_evenly(len(group), COUNT // len(groups)))] for group in groups]
     some = sorted(np.concatenate(places).tolist(), key=lambda at: (truth[at], rows[at]))

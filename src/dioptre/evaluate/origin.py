@@ -1,10 +1,12 @@
 """Where predictions come from: of which data, so that a report knows which table they belong to."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from dioptre.dataset.manifest import canonical
 from dioptre.dataset.store import PatchStore
 from dioptre.errors import FileError
 from dioptre.evaluate.predict import oracle_answers
@@ -35,6 +37,7 @@ class Origin:
         patches: How many.
         starts: From how many positions a method with few looks began.
         positions: Of the ladder; 0 if that was not written down.
+        ladder: Hash of the ladder; "" if that was not written down.
         store: Name of the store's folder; "" if that was not written down.
         device: Which phone, or phones; likewise.
         light: normal, dark, mixed, or pairs of both; likewise.
@@ -49,6 +52,7 @@ class Origin:
     patches: int
     starts: int
     positions: int = 0
+    ladder: str = ""
     store: str = ""
     device: str = ""
     light: str = ""
@@ -103,6 +107,7 @@ def origin_of(store: PatchStore, split: str, patches: int, starts: int) -> Origi
         patches=patches,
         starts=starts,
         positions=len(store.format.grid),
+        ladder=hashlib.sha256(canonical(store.format.grid.to_json()).encode()).hexdigest(),
         store=store.path.name,
         device="+".join(_values(store, "device")),
         light=PAIRS if paired else MIXED if len(lights) > 1 else "".join(lights),

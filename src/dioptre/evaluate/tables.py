@@ -195,14 +195,14 @@ def _big_table(data: Counted) -> PaperTable:
 def _multi_step(data: Counted) -> PaperTable:
     """Returns Table 2: methods that take several looks, after each of them."""
     answers = [one for one in _answers(data.tally) if one[1] in SINGLE]
-    several = {_first(method) for method, _, steps in answers if steps > 1}
-    some = [one for one in answers if _first(one[0]) in several]
+    several = {first_of(method) for method, _, steps in answers if steps > 1}
+    some = [one for one in answers if first_of(one[0]) in several]
     lines = _lines(data.tally, some, lambda method, steps: paper.MULTI_STEP.get((method, steps)))
-    last = {_first(line.method): line.ours.rmse for line in sorted(lines, key=lambda one: one.steps)}
+    last = {first_of(line.method): line.ours.rmse for line in sorted(lines, key=lambda one: one.steps)}
     groups: list[Group] = []
     for problem in SINGLE:
         mine = [line for line in lines if line.problem is problem]
-        mine.sort(key=lambda one: (-last[_first(one.method)], _first(one.method), one.steps))
+        mine.sort(key=lambda one: (-last[first_of(one.method)], first_of(one.method), one.steps))
         groups += _group(f"{problem}: {TITLES[problem]}, and more", mine, data.tally, problem)
     return PaperTable(2, "Several looks", data.origin.describe(), tuple(groups))
 
@@ -361,7 +361,7 @@ def _cropped(method: str) -> bool:
     return method.partition(AT)[0] in paper.CENTRE_CROP
 
 
-def _first(method: str) -> str:
+def first_of(method: str) -> str:
     """Returns the method that takes the first look for a method."""
     row = METHODS.get(method.partition(AT)[0])
-    return _first(row.after) if row is not None and row.after else method
+    return first_of(row.after) if row is not None and row.after else method
