@@ -1,4 +1,5 @@
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,11 +8,13 @@ import pytest
 from dioptre.dataset.manifest import read_json, read_manifest, read_parquet
 from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
 from dioptre.errors import DioptreError, FileError
-from dioptre.methods import find_method, learned
+from dioptre.evaluate.gallery import read_gallery
+from dioptre.evaluate.origin import Role, origin_from_json
+from dioptre.methods import find_method, learned, scores
 from dioptre.methods.learned import WEIGHTS, Learned
 from dioptre.optics import FocusGrid
 from dioptre.pipeline import predicting
-from dioptre.pipeline.predicting import COSTS, EVERYONE, PREDICTIONS, predict_store, spread
+from dioptre.pipeline.predicting import COSTS, EVERYONE, EXAMPLES, PREDICTIONS, predict_store, spread
 from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.settings import Prediction, Simulation
 from dioptre.pipeline.simulate import simulate
@@ -127,6 +130,53 @@ def test_methods_that_do_not_know_the_ladder_are_left_out(tmp_path: Path) -> Non
     assert not [key for key in keys if isinstance(find_method(key).build(), Learned)]
     with pytest.raises(DioptreError, match="ladder of 49 positions"):
         predicting.methods_for(store, ("dioptre-any-dp",))
+
+
+def test_all_methods_can_be_asked_with_others(data: Path) -> None:
+    store = open_patches(data)
+    everything = predicting.methods_for(store, ())
+    assert predicting.methods_for(store, ("all",)) == everything
+    wanted = predicting.methods_for(store, ("zncc-disparity@left", "all", "census-transform"))
+    assert wanted == ("zncc-disparity@left", *everything)
+
+
+def test_predictions_know_what_they_are_of(data: Path, tmp_path: Path) -> None:
+    predict_store(data, tmp_path / "found", Prediction("rank-transform"), None, watch)
+    origin = origin_from_json(read_manifest(tmp_path / "found"), "found")
+    assert origin == replace(
+        origin,
+        simulated=True,
+        patches=PATCHES,
+        positions=49,
+        device="center",
+        camera="pixel3",
+        seed=2,
+        scenes=1,
+    )
+    assert origin.role is Role.CENTRE
+    assert replace(origin, device="left").role is Role.LEFT
+    assert replace(origin, light="pairs", device="left").role is Role.LIGHT_AND_DARK
+    assert replace(origin, registration="searched").role is Role.SEARCHED
+    with pytest.raises(FileError, match="does not describe predictions"):
+        origin_from_json({"origin": {"data": "x"}}, "found")
+
+
+def test_examples_lie_beside_predictions(data: Path, tmp_path: Path) -> None:
+    keys = ",".join(("local-norm-dist-sq-4", "laplacian-variance", "rank-transform"))
+    predict_store(data, tmp_path / "found", Prediction(keys), None, watch)
+    gallery = read_gallery(tmp_path / "found" / EXAMPLES)
+    assert gallery is not None
+    store = open_patches(data)
+    assert set(gallery.why.tolist()) <= {"spread", "noise", "breathing"}
+    assert gallery.truth.tolist() == store.column("truth")[gallery.patch].tolist()
+    stack = store.stack(gallery.patch[:1]).green()
+    low, high = gallery.ranges[0]
+    inside = (stack.pixels[0, :, 0] > low) & (stack.pixels[0, :, 0] < high)
+    off = np.abs(gallery.linear(0) - stack.pixels[0, :, 0])[inside]
+    assert off.max() < 0.02 * (high - low)  # eight bits
+    assert np.argmax(gallery.curves[0, 0]) == np.argmax(
+        scores(stack, ["local-norm-dist-sq-4"])["local-norm-dist-sq-4"]
+    )
 
 
 def test_starts_are_spread_evenly() -> None:

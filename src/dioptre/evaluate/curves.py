@@ -62,13 +62,13 @@ def answers_by_start(answers: Mapping[str, Int[np.ndarray, " n"]], truth: int, p
 
 def error_by_start(errors: Mapping[str, ByStart]) -> "Figure":
     """Returns the mean absolute error by the slice that is seen first, for each method."""
-    figure = new_figure(7.2, 4.2)
+    figure = new_figure(8.4, 4.2)
     axes = figure.add_subplot()
     for at, (name, (count, size)) in enumerate(errors.items()):
         starts, means = mean_by_place(np.arange(len(count)), count.sum(axis=1), size.sum(axis=1))
         axes.plot(starts, means, **stroke(at), label=name)
     axes.set(xlabel="slice that is seen first", ylabel="mean absolute error, indices", ylim=(0, None))
-    return finish(figure, axes)
+    return finish(figure, axes, beside=True)
 
 
 def error_by_blur(errors: Mapping[str, ByStart], most: int) -> "Figure":
@@ -78,7 +78,7 @@ def error_by_blur(errors: Mapping[str, ByStart], most: int) -> "Figure":
         errors: Of each method.
         most: How many indices are drawn on either side.
     """
-    figure = new_figure(7.2, 4.2)
+    figure = new_figure(8.4, 4.2)
     axes = figure.add_subplot()
     for at, (name, (count, size)) in enumerate(errors.items()):
         start, truth = np.indices(count.shape)
@@ -91,7 +91,7 @@ def error_by_blur(errors: Mapping[str, ByStart], most: int) -> "Figure":
         ylabel="mean absolute error, indices",
         ylim=(0, None),
     )
-    return finish(figure, axes)
+    return finish(figure, axes, beside=True)
 
 
 def mean_by_place(

@@ -23,7 +23,8 @@ INK, CHOSEN, FAILED = "#20435c", "#d95f02", "#a0a0a0"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a6d3b")
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
-PRINTED = {"svg.hashsalt": "dioptre"}  # the same figure is the same file
+ENOUGH = 10  # answers of which a share is drawn
+PRINTED: Any = {"svg.hashsalt": "dioptre"}  # the same figure is the same file
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -113,26 +114,27 @@ def field_table(table: Float[np.ndarray, "down across"], title: str) -> "Figure"
 
 def reliability_diagram(curves: Mapping[str, Reliability]) -> "Figure":
     """Returns how often answers were right against how sure they were; the diagonal is true confidence."""
-    figure = new_figure(6.4, 5.2)
+    figure = new_figure(8.0, 5.0)
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color=FAILED, linewidth=1)
     for at, (name, one) in enumerate(curves.items()):
-        axes.plot(one.believed, one.found, marker="o", markersize=3.5, **stroke(at), label=name)
+        told = one.count >= ENOUGH
+        axes.plot(one.believed[told], one.found[told], marker="o", markersize=3.5, **stroke(at), label=name)
     axes.set(xlabel="confidence", ylabel="share at most 1 index off", xlim=(0, 1), ylim=(0, 1))
-    return finish(figure, axes)
+    return finish(figure, axes, beside=True)
 
 
 def risk_coverage_curves(
     curves: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]],
 ) -> "Figure":
     """Returns the share of misses among accepted answers against how many are accepted, the surest first."""
-    figure = new_figure(6.4, 5.2)
+    figure = new_figure(8.0, 4.6)
     axes = figure.add_subplot()
     for at, (name, (coverage, misses)) in enumerate(curves.items()):
         axes.plot(coverage, misses, **stroke(at), label=name)
     axes.set(xlabel="share of answers accepted", ylabel="share of those that are misses")
     axes.set(xlim=(0, 1), ylim=(0, None))
-    return finish(figure, axes)
+    return finish(figure, axes, beside=True)
 
 
 def stroke(at: int) -> dict[str, Any]:

@@ -172,9 +172,9 @@ def _latex(text: str) -> str:
 
 def to_page(table: PaperTable) -> Table:
     """Returns a table for the page: ours and the paper's six numbers, each under its head."""
-    columns = [Column("method", number=False), Column("key", number=False), Column("looks")]
+    columns = [Column("method", number=False), Column("looks")]
     columns += [Column(name, group="ours") for name in COLUMNS]
-    columns += [Column("behind the best, MAE", group="paired test"), Column("p", group="paired test")]
+    columns += [Column("MAE", group="behind the best"), Column("p", group="behind the best")]
     columns += [Column(name, group=PAPERS) for name in COLUMNS]
     bodies = [Body(group.title, [_page_row(line) for line in group.lines]) for group in table.groups]
     remarks = [DAGGER_NOTE] if _has_dagger(table) else []
@@ -196,7 +196,7 @@ def _page_row(line: Line) -> list[Cell]:
     if line.paper is not None:
         papers = [Cell(f"{value:.3f}", value) for value in line.paper.numbers]
     looks = Cell(line.looks, float(line.steps or ALL_LOOKS))
-    return [Cell(line.title), Cell(line.key), looks, *numbers, *_behind_cells(line), *papers]
+    return [Cell(line.title, small=line.key), looks, *numbers, *_behind_cells(line), *papers]
 
 
 def _behind_cells(line: Line) -> list[Cell]:

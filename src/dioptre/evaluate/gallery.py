@@ -1,6 +1,6 @@
 """Example patches that lie beside predictions, so that a report can show pictures and needs no store.
 
-Some are spread over the ladder and over light and dark; others show what the paper warns of: a dark one whose
+Some are spread over light and dark and over the ladder; others show what the paper warns of: a dark one whose
 contrast curve noise misleads (`NOISE`), one that focal breathing may have misled (`BREATHING`), and one of
 which green cannot tell the side (`AMBIGUOUS`). Which they are follows from the predictions alone.
 
@@ -29,11 +29,14 @@ from dioptre.stack import FocalStack
 SPREAD, NOISE, BREATHING, AMBIGUOUS = "spread", "noise", "breathing", "ambiguous"  # why a patch is shown
 COUNT: Final = 12  # patches that are spread
 SEEN: Final = 25  # the slice that one-look examples begin with, as in the paper's figure 10
-CONTRAST: Final = "local-norm-dist-sq-4"  # whose curve is kept
+CONTRAST: Final = "local-norm-dist-sq-4"
+NOISY: Final = "laplacian-variance"  # a measure that noise misleads
+CURVES: Final = (CONTRAST, NOISY)  # are kept
 MODEL: Final = "l2a-stack-green"
 PAIR: Final = ("l2a-single-green", "l2a-single-dp")  # whose posteriors are kept
 DISPLAY_GAMMA: Final = 2.2
-MISLED: Final = 4  # indices off
+MISLED: Final = 2  # indices off
+SIDES: Final = (5, 16)  # indices out of focus in which an ambiguous example lies
 
 Slices = Float32[np.ndarray, "n row col"]
 Errors = Float[np.ndarray, " store"]  # for every patch of the store
@@ -52,7 +55,7 @@ class Gallery:
         ranges: The pixels that are shown black and white.
         slices: The stack, green, as a display shows it.
         views: Left and right at slice SEEN; of a green store the same twice.
-        curves: What CONTRAST scores; NaN if it was not asked.
+        curves: What the measures of CURVES score; NaN if one was not asked.
         posteriors: Of the ambiguous patch, of both networks of PAIR: from each slice, the probability of
             each. Empty if there is none, or they were not asked.
     """
@@ -65,7 +68,7 @@ class Gallery:
     ranges: Float32[np.ndarray, "example 2"]
     slices: UInt8[np.ndarray, "example n row col"]
     views: UInt8[np.ndarray, "example 2 row col"]
-    curves: Float32[np.ndarray, "example n"]
+    curves: Float32[np.ndarray, "example 2 n"]
     posteriors: Float32[np.ndarray, "pair start n"]
 
     def __len__(self) -> int:
@@ -94,7 +97,7 @@ def read_gallery(path: Path) -> Gallery | None:
         with np.load(path, allow_pickle=False) as file:
             return Gallery(**{one.name: file[one.name] for one in fields(Gallery)})
     except (BadZipFile, EOFError, KeyError, OSError, TypeError, ValueError) as error:
-        raise FileError(f"{path} cannot be read: {error}") from None
+        raise FileError(f"{path} holds no example patches ({type(error).__name__})") from None
 
 
 def build_gallery(
@@ -110,7 +113,7 @@ def build_gallery(
     """
     n, size = len(store.format.grid), store.format.size
     count, seen = len(chosen), min(SEEN, n - 1)
-    ranges, curves = np.empty((count, 2), np.float32), np.full((count, n), np.nan, np.float32)
+    ranges, curves = np.empty((count, 2), np.float32), np.full((count, 2, n), np.nan, np.float32)
     slices, views = np.empty((count, n, size, size), np.uint8), np.empty((count, 2, size, size), np.uint8)
     posteriors = np.empty((0, n, n), np.float32)
     for at, (row, why) in enumerate(chosen.items()):
@@ -119,8 +122,9 @@ def build_gallery(
         ranges[at] = display_range(green)
         slices[at] = _coded(green, *ranges[at].tolist())
         views[at] = _coded(stack.pixels[0, seen], *ranges[at].tolist())
-        if CONTRAST in keys:
-            curves[at] = scores(stack, [CONTRAST])[CONTRAST][0]
+        for number, key in enumerate(CURVES):
+            if key in keys:
+                curves[at, number] = scores(stack, [key])[key][0]
         if why == AMBIGUOUS:
             posteriors = np.stack([_posteriors(stack, key, prior) for key in PAIR])
     rows = np.array(list(chosen))
@@ -165,21 +169,18 @@ def choose_examples(
     truth = store.column("truth")[rows]
     dark = store.column("light")[rows] == "dark" if "light" in store.table.column_names else truth < 0
     inside = in_crop_of(store)[rows]  # where every method is measured
-    order = np.lexsort((rows, truth))
+    telling = _telling(_errors(len(store), predictions), rows, truth, dark, store)
+    order = np.lexsort((rows, truth, dark))
     order = order[inside[order]] if inside.sum() >= 2 * COUNT else order
-    groups = [group for group in (order[~dark[order]], order[dark[order]]) if len(group)]
-    places = [group[np.unique(_evenly(len(group), COUNT // len(groups)))] for group in groups]
-    some = sorted(np.concatenate(places).tolist(), key=lambda at: (truth[at], rows[at]))
-    chosen = {int(rows[at]): SPREAD for at in some}
-    for why, at in _telling(_errors(len(store), predictions), rows, truth, dark, store).items():
-        chosen[int(rows[at])] = why
-    return chosen
+    order = order[~np.isin(order, list(telling.values()))]
+    some = sorted(order[_evenly(len(order), COUNT)].tolist(), key=lambda at: (truth[at], rows[at]))
+    return {int(rows[at]): SPREAD for at in some} | {int(rows[at]): why for why, at in telling.items()}
 
 
 def _evenly(length: int, count: int) -> Int[np.ndarray, " _"]:
-    return np.round((np.arange(min(count, length)) + 0.5) * length / min(count, length) - 0.5).astype(
-        np.int64
-    )
+    """Returns places spread evenly over a list; all of a short one."""
+    count = min(count, length)
+    return ((np.arange(count) + 0.5) * length / max(count, 1)).astype(np.int64)
 
 
 def _flags(store: PatchStore, rows: Int[np.ndarray, " patch"], name: str) -> Bool[np.ndarray, " patch"]:
@@ -191,7 +192,7 @@ def _errors(patches: int, predictions: Iterable[pa.Table]) -> dict[str, Errors]:
 
     Of a method with one look, from the start nearest to SEEN.
     """
-    found = {key: np.full(patches, np.nan) for key in (CONTRAST, MODEL, *PAIR)}
+    found = {key: np.full(patches, np.nan) for key in (*CURVES, MODEL, *PAIR)}
     nearest: int | None = None
     for some in predictions:
         table = some.filter(pc.is_in(some["method"], pa.array(list(found))))
@@ -215,12 +216,11 @@ def _telling(
     store: PatchStore,
 ) -> dict[str, int]:
     """Returns the patches that show what the paper warns of, as far as there are any."""
-    contrast, model, green, both = (np.abs(errors[key][rows]) for key in (CONTRAST, MODEL, *PAIR))
+    contrast, noisy, model, green, both = (np.abs(errors[key][rows]) for key in (*CURVES, MODEL, *PAIR))
     away = np.hypot(store.column("where_x")[rows], store.column("where_y")[rows])
-    mirrored = 2 * SEEN - truth
-    apart = (mirrored >= 0) & (mirrored < len(store.format.grid)) & (np.abs(truth - SEEN) > MISLED)
+    apart = (np.abs(truth - SEEN) >= SIDES[0]) & (np.abs(truth - SEEN) <= SIDES[1])
     wanted = {
-        NOISE: (dark & (contrast > MISLED), contrast),
+        NOISE: (dark & (noisy > MISLED), noisy),
         BREATHING: (~dark & (contrast > MISLED) & ~(model > 1), away),
         AMBIGUOUS: (apart & (both <= 2) & np.isfinite(green), green),
     }

@@ -14,6 +14,7 @@ from dioptre.evaluate.predict import oracle_answers
 PAIRS = "pairs"  # the light of data that has every scene in normal light and in the dark
 MIXED = "mixed"
 LEFT = "left"
+PHONES = {"center": "centre phone", LEFT: "left phone"}
 
 
 class Role(StrEnum):
@@ -35,6 +36,7 @@ class Origin:
         simulated: Whether they are simulated.
         split: Which of its patches.
         patches: How many.
+        scenes: Of how many scenes; 0 if that was not written down.
         starts: From how many positions a method with few looks began.
         positions: Of the ladder; 0 if that was not written down.
         ladder: Hash of the ladder; "" if that was not written down.
@@ -51,6 +53,7 @@ class Origin:
     split: str
     patches: int
     starts: int
+    scenes: int = 0
     positions: int = 0
     ladder: str = ""
     store: str = ""
@@ -75,15 +78,16 @@ class Origin:
         light = {PAIRS: "every one in normal light and in the dark", MIXED: "normal and low light"}
         told = [
             f"split {self.split}",
-            f"{self.device} phone" if self.device in ("center", LEFT) else self.device and "several phones",
+            PHONES.get(self.device, self.device and "several phones"),
             light.get(self.light, self.light and f"{self.light} light"),
             self.registration and f"focal breathing undone, {self.registration}",
             self.camera and f"camera {self.camera}",
             "" if self.seed is None else f"seed {self.seed}",
         ]
+        scenes = f", of {self.scenes} scenes" if self.scenes else ""
         known = ", ".join(one for one in told if one)
         return (
-            f"Ours: {self.patches} {kind}; {known}. A method with few looks begins at {self.starts} "
+            f"Ours: {self.patches} {kind}{scenes}; {known}. A method with few looks begins at {self.starts} "
             "positions. Errors are in indices."
         )
 
@@ -92,11 +96,12 @@ class Origin:
         return asdict(self)
 
 
-def origin_of(store: PatchStore, split: str, patches: int, starts: int) -> Origin:
+def origin_of(store: PatchStore, split: str, starts: int) -> Origin:
     """Returns the origin of predictions for a split of a store."""
     config = store.manifest.get("config", {})
     source = (config.get("source") or {}).get("config") or {} if "how" in config else config
-    simulated = oracle_answers(store, store.rows_of(split)[:1]) is not None
+    rows = store.rows_of(split)
+    simulated = oracle_answers(store, rows[:1]) is not None
     lights = _values(store, "light")
     paired = len(lights) > 1 and (not simulated or source.get("light") == "both")
     camera = source.get("camera")
@@ -104,8 +109,9 @@ def origin_of(store: PatchStore, split: str, patches: int, starts: int) -> Origi
         data=store.manifest["sha256"],
         simulated=simulated,
         split=split,
-        patches=patches,
+        patches=len(rows),
         starts=starts,
+        scenes=len(set(store.column("scene")[rows].tolist())),
         positions=len(store.format.grid),
         ladder=hashlib.sha256(canonical(store.format.grid.to_json()).encode()).hexdigest(),
         store=store.path.name,

@@ -30,6 +30,7 @@ from dioptre.methods.learned import NETWORK
 from dioptre.problem import Problem
 
 FEW: Final = 4  # methods that cannot be ranked
+FEW_SCENES: Final = 4  # over which a difference cannot be tested
 SHARES: Final = 4  # of COLUMNS, of which more is better; of the others less
 BEST: Final = 3  # values of a column that are marked
 DAGGER: Final = " †"  # after the title of a method that is measured in the central crop alone
@@ -60,7 +61,8 @@ class Line:
         paper: What the paper prints for it, on the paper's data; None if nothing.
         interval: How sure its metrics are, over scenes.
         marks: For each of the six numbers its place among the best of the column: 1, 2 or 3; 0 for none.
-        behind: Whether the best of its group errs less, on the answers of both; None for the best itself.
+        behind: Whether the best of its group errs less, on the answers of both; None for the best itself, and
+            if there are too few scenes to tell.
     """
 
     method: str
@@ -304,7 +306,7 @@ def _behind(
     within = crops if _cropped(line.method) != _cropped(best.method) else whole
     one, other = within[best], within[line]
     same = list(one) == list(other) and all(one[name][-1] == other[name][-1] for name in one)
-    return compare(as_sums(one), as_sums(other)) if one and same else None
+    return compare(as_sums(one), as_sums(other)) if same and len(one) > FEW_SCENES else None
 
 
 def _marks(lines: Sequence[Line]) -> list[tuple[int, ...]]:

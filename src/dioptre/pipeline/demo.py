@@ -101,5 +101,7 @@ def _focus_curve(
         )
     except MissingExtraError:
         return []
-    text = "What dioptre.focus makes of a simulated textured plane: the curve, the peak, and the slices around it."
+    text = (
+        "What dioptre.focus makes of a simulated textured plane: the curve, its peak, the slices around it."
+    )
     return [Illustration("focus_curve", "A focus curve", text, figure)]

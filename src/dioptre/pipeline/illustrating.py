@@ -8,11 +8,24 @@ import numpy as np
 
 from dioptre.evaluate import curves, examples, explained, figures
 from dioptre.evaluate.examples import Example, as_exposed, example_of
-from dioptre.evaluate.gallery import AMBIGUOUS, BREATHING, CONTRAST, MODEL, NOISE, PAIR, SEEN, SPREAD, Gallery
+from dioptre.evaluate.gallery import (
+    AMBIGUOUS,
+    BREATHING,
+    CONTRAST,
+    CURVES,
+    MODEL,
+    NOISE,
+    NOISY,
+    PAIR,
+    SEEN,
+    SPREAD,
+    Gallery,
+)
 from dioptre.evaluate.origin import Role
 from dioptre.evaluate.predict import ORACLE
 from dioptre.evaluate.tables import Counted, Line, PaperTable, first_of, short_key
 from dioptre.evaluate.tally import Choice, nearest_start
+from dioptre.evaluate.trust import Trust
 from dioptre.methods import METHODS
 from dioptre.methods.base import WHOLE
 from dioptre.optics import CameraModel, breathing
@@ -128,19 +141,21 @@ def _explained(main: Predicted) -> Iterator[Illustration]:
     if gallery is None:
         return
     for at in gallery.of(NOISE):
-        title = METHODS[CONTRAST].title
         yield Illustration(
             "figure-04-noise",
             "Figure 4: noise misleads contrast",
             "The focus curve of a dark patch, the slice that it chooses, and the one in focus.",
             explained.noise_misleads(
-                gallery.curves[at].astype(np.float64), gallery.linear(at), int(gallery.truth[at]), title
+                gallery.curves[at, CURVES.index(NOISY)].astype(np.float64),
+                gallery.linear(at),
+                int(gallery.truth[at]),
+                METHODS[NOISY].title,
             ),
         )
     for at in gallery.of(BREATHING):
         if main.counted.origin.camera != "pixel3":
             continue
-        scales, other = breathing(CameraModel.pixel3()), int(np.argmax(gallery.curves[at]))
+        scales, other = breathing(CameraModel.pixel3()), int(np.argmax(gallery.curves[at, 0]))
         yield Illustration(
             "figure-05-breathing",
             "Figure 5: focal breathing",
@@ -234,8 +249,9 @@ def _ambiguity(gallery: Gallery) -> Iterator[Illustration]:
         answers = {key: np.argmax(one, axis=1) for key, one in zip(PAIR, (green, both), strict=True)}
         yield Illustration(
             "figure-10b-by-start",
-            "Figure 10, right: the likeliest position by the slice that is seen",
-            "On the dotted line, as far on the other side of the slice, blur is the same.",
+            "Figure 10, right: answers by slice",
+            "The likeliest position after each slice. On the dotted line, as far on the other side of the "
+            "slice, blur is the same.",
             curves.answers_by_start(answers, truth, len(green)),
         )
 
@@ -259,7 +275,7 @@ def _pages(main: Predicted, gallery: Gallery) -> Iterator[Illustration]:
             if shown:
                 yield Illustration(
                     f"figure-{first + page:02}-examples",
-                    f"Figure {first + page}: examples {what}, page {page + 1}",
+                    f"Figure {first + page}: {what}, page {page + 1}",
                     "Above each picture the method, the slice that it chose, and how far that is off. Framed "
                     "in blue: at most one index off; in orange: more.",
                     examples.example_page(shown),
@@ -295,10 +311,7 @@ def _own(main: Predicted, tables: Sequence[PaperTable]) -> Iterator[Illustration
         _frames([line for table in tables[:2] for line in table.lines], tally.positions),
     )
     if tally.trust:
-        best = sorted(tally.trust.items(), key=lambda one: float(one[1].missed.sum() / one[1].answers))[
-            :DRAWN
-        ]
-        named = {f"{short_key(key)}, {steps or 'all'} looks": one for (key, steps), one in best}
+        named = _surest(tally.trust)
         yield Illustration(
             "reliability",
             "Is confidence true?",
@@ -311,6 +324,16 @@ def _own(main: Predicted, tables: Sequence[PaperTable]) -> Iterator[Illustration
             "The share of misses among the answers that are accepted, the surest first.",
             figures.risk_coverage_curves({name: one.risk_coverage() for name, one in named.items()}),
         )
+
+
+def _surest(trust: Mapping[tuple[str, int], Trust]) -> dict[str, Trust]:
+    """Returns the two methods that miss least of each number of looks."""
+    found = {}
+    for looks in sorted({steps for _, steps in trust}):
+        mine = [(key, one) for (key, steps), one in trust.items() if steps == looks]
+        for key, one in sorted(mine, key=lambda each: float(each[1].missed.sum() / each[1].answers))[:2]:
+            found[f"{short_key(key)}, {looks or 'all'} looks"] = one
+    return found
 
 
 def _frames(lines: Sequence[Line], every: int) -> "Figure":

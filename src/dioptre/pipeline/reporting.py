@@ -40,9 +40,10 @@ MARKDOWN, JSON, PAGE = "tables.md", "tables.json", "index.html"
 FIGURES: Final = "figures"
 HOW_TO_READ: Final = (
     "Let the pointer rest on a number to see its interval: 95 % over draws of scenes. Press a head to sort. "
-    "The best three of a column are tinted, methods with one look together. Behind the best is how much larger "
-    "a method's MAE is than that of the best of its group, on the answers of both, and p how likely so large "
-    "a difference is if there were none. The oracle knows all but the lens's error."
+    "The best three of a column are tinted, methods with one look together. Behind the best is how much "
+    "larger a method's MAE is than that of the best of its group, on the answers of both, and p how likely "
+    "so large a difference is if there were none; with fewer than five scenes nobody can tell. The oracle "
+    "knows all but the lens's error."
 )
 
 
@@ -188,6 +189,6 @@ def _files(
             formats.trust_to_page("Risk", formats.RISK_NOTE, *formats.risk_rows(trust)),
         ]
     parts: list[Table | PageFigure] = [*(formats.to_page(table) for table in tables), *further, *shown]
-    about = [*(one.counted.origin.describe() for one in sets.values()), HOW_TO_READ]
+    about = [f"Confidence and figures are of the data of Table 1. {HOW_TO_READ}"]
     files[PAGE] = build_page("dioptre: predictions against truth", about, parts)
     return {name: content.encode() for name, content in files.items()} | pictures

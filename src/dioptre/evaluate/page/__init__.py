@@ -21,12 +21,14 @@ class Cell:
         value: What it is sorted by; its text if None.
         tint: One of TINTS, or nothing.
         hint: What is shown when the pointer rests on it.
+        small: A second line in small type.
     """
 
     text: str
     value: float | None = None
     tint: str = ""
     hint: str = ""
+    small: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def build_page(title: str, about: Sequence[str], parts: Sequence[Table | Figure]
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{_resource('style.css')}</style>\n</head>\n<body>\n"
-        f'<header><h1>{escape(title)}</h1>\n<button id="theme" type="button">light, dark</button></header>\n'
+        f'<header><h1>{escape(title)}</h1>\n<button id="theme" type="button">light / dark</button></header>\n'
         f'<nav aria-label="Contents"><h2>Contents</h2>\n<ol>\n{contents}</ol></nav>\n'
         f"<main>\n{paragraphs}{body}</main>\n<script>\n{_resource('script.js')}</script>\n</body>\n</html>\n"
     )
@@ -178,12 +180,15 @@ def _head(column: Column) -> str:
 
 def _cell(cell: Cell, column: Column) -> str:
     classes = " ".join(one for one in ("number" if column.number else "", cell.tint) if one)
+    small = f"<small>{escape(cell.small)}</small>" if cell.small else ""
     entries = [
         f'class="{classes}"' if classes else "",
         f'data-value="{cell.value!r}"' if cell.value is not None else "",
         f'title="{escape(cell.hint)}"' if cell.hint else "",
     ]
-    return f"<td {' '.join(one for one in entries if one)}>{escape(cell.text)}</td>".replace("<td >", "<td>")
+    return f"<td {' '.join(one for one in entries if one)}>{escape(cell.text)}{small}</td>".replace(
+        "<td >", "<td>"
+    )
 
 
 def _resource(name: str) -> str:
