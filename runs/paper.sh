@@ -3,11 +3,12 @@
 #
 #   runs/paper.sh DIR
 #
-# Each test set is one simulate command with a seed; no network has learned from these seeds. What is there
-# already is not made again, and what was stopped goes on. DIR/report/index.html has everything.
+# Each test set is one simulate command with a seed, of the split test, whose surfaces no network has learned
+# from. What is there already is not made again, and what was stopped goes on. DIR/report/index.html has
+# everything; `dioptre bench scale` tells how long a patch takes.
 #
-#   PATCHES=4096     patches of the centre phone's test set, 16 of a scene
-#   OTHERS=1024      patches of each of the other sets
+#   PATCHES=1024     patches of the centre phone's test set, 16 of a scene
+#   OTHERS=512       patches of each of the other sets
 #   STARTS=49        positions from which a method with few looks begins
 #   SEED=900         of all sets: the left phone sees the centre's scenes, and so does the dark
 #   REGISTERED=      a network for registered stacks (dioptre train --recipe l2a-registered-green OUT)
@@ -16,7 +17,7 @@
 set -euo pipefail
 [ $# = 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 2; }
 out=$1
-PATCHES=${PATCHES:-4096} OTHERS=${OTHERS:-1024} STARTS=${STARTS:-49} SEED=${SEED:-900}
+PATCHES=${PATCHES:-1024} OTHERS=${OTHERS:-512} STARTS=${STARTS:-49} SEED=${SEED:-900}
 REGISTERED=${REGISTERED:-} WORKERS=${WORKERS:-} DIOPTRE=${DIOPTRE:-dioptre}
 mkdir -p "$out"
 
@@ -42,6 +43,11 @@ predicted() {
   make_folder "$out/predictions-$1" $DIOPTRE predict "$out/$1" "$out/predictions-$1" --methods "$2" --starts "$STARTS" $WORKERS
 }
 
+one_look=zncc-disparity,ssd-disparity,learned-depth,l2a-single-dp,dioptre-single-dp
+one_look=$one_look,dioptre-zncc-disparity,dioptre-ssd-disparity,dioptre-learned-depth
+contrast=local-ratio-2,local-log-ratio-2,local-norm-dist-sq-2,local-ratio-4,local-log-ratio-4,local-norm-dist-sq-4
+contrast=$contrast,wavelet-sum-3,wavelet-log-ratio-3,dioptre-diagonal-laplacian,dioptre-block-dct-energy-ratio
+
 simulated centre "$PATCHES"
 simulated centre-some "$OTHERS" # of the same scenes, to be registered
 simulated left "$OTHERS" --device left
@@ -50,10 +56,10 @@ registered calibrated
 registered searched
 
 predicted centre all
-predicted left all,zncc-disparity@left,ssd-disparity@left,learned-depth@left
-predicted light-and-dark all
+predicted left $one_look,zncc-disparity@left,ssd-disparity@left,learned-depth@left
+predicted light-and-dark $one_look
 for how in calibrated searched; do
-  predicted "registered-$how" "all${REGISTERED:+,$REGISTERED}"
+  predicted "registered-$how" "$contrast${REGISTERED:+,$REGISTERED}"
 done
 
 sets=(centre left light-and-dark registered-calibrated registered-searched)

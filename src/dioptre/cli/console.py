@@ -65,6 +65,8 @@ def staged(moved: Callable[[int, int], None]) -> Callable[[str, int, int], None]
 class ProgressLines:
     """Says on stderr how far a job is, at most every half minute: for log files.
 
+    Jobs may follow each other: less that is done than at the beginning is the beginning of the next.
+
     Args:
         what: What is done.
         clock: Tells the time in seconds.
@@ -78,8 +80,8 @@ class ProgressLines:
     def __call__(self, done: int, total: int) -> None:
         """Is told how much is done, and of how much."""
         now = self.clock()
-        if self.before is None:
-            self.before = done
+        if self.before is None or done < self.before:  # the first call, or another job begins
+            self.before, self.began = done, now
         if now - self.said < LINES_APART_S:
             return
         self.said = now

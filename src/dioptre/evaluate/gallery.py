@@ -1,8 +1,9 @@
 """Example patches that lie beside predictions, so that a report can show pictures and needs no store.
 
-Some are spread over light and dark and over the ladder; others show what the paper warns of: a dark one whose
-contrast curve noise misleads (`NOISE`), one that focal breathing may have misled (`BREATHING`), and one of
-which green cannot tell the side (`AMBIGUOUS`). Which they are follows from the predictions alone.
+Some are spread over light and dark and over the ladder; others show what the paper warns of: one whose
+contrast curve noise may have misled, in the dark if there is one (`NOISE`), one that focal breathing may have
+misled (`BREATHING`), and one of which green cannot tell the side (`AMBIGUOUS`). Which they are follows from
+the predictions alone.
 
 Pictures are green, in eight bits as a display shows them, each stack by one range.
 """
@@ -28,6 +29,7 @@ from dioptre.stack import FocalStack
 
 SPREAD, NOISE, BREATHING, AMBIGUOUS = "spread", "noise", "breathing", "ambiguous"  # why a patch is shown
 COUNT: Final = 12  # patches that are spread
+DARK: Final = 3  # of them at least are dark, as far as there are any
 SEEN: Final = 25  # the slice that one-look examples begin with, as in the paper's figure 10
 CONTRAST: Final = "local-norm-dist-sq-4"
 NOISY: Final = "laplacian-variance"  # a measure that noise misleads
@@ -170,10 +172,13 @@ def choose_examples(
     dark = store.column("light")[rows] == "dark" if "light" in store.table.column_names else truth < 0
     inside = in_crop_of(store)[rows]  # where every method is measured
     telling = _telling(_errors(len(store), predictions), rows, truth, dark, store)
-    order = np.lexsort((rows, truth, dark))
+    order = np.lexsort((rows, truth))
     order = order[inside[order]] if inside.sum() >= 2 * COUNT else order
     order = order[~np.isin(order, list(telling.values()))]
-    some = sorted(order[_evenly(len(order), COUNT)].tolist(), key=lambda at: (truth[at], rows[at]))
+    lit, unlit = order[~dark[order]], order[dark[order]]
+    few = min(len(unlit), max(DARK, round(COUNT * len(unlit) / max(len(order), 1))))
+    places = np.concatenate([lit[_evenly(len(lit), COUNT - few)], unlit[_evenly(len(unlit), few)]])
+    some = sorted(places.tolist(), key=lambda at: (truth[at], rows[at]))
     return {int(rows[at]): SPREAD for at in some} | {int(rows[at]): why for why, at in telling.items()}
 
 
@@ -220,8 +225,8 @@ def _telling(
     away = np.hypot(store.column("where_x")[rows], store.column("where_y")[rows])
     apart = (np.abs(truth - SEEN) >= SIDES[0]) & (np.abs(truth - SEEN) <= SIDES[1])
     wanted = {
-        NOISE: (dark & (noisy > MISLED), noisy),
-        BREATHING: (~dark & (contrast > MISLED) & ~(model > 1), away),
+        NOISE: (noisy > MISLED, noisy + len(store.format.grid) * dark),
+        BREATHING: (~dark & (contrast > MISLED) & ~(model >= contrast), away),
         AMBIGUOUS: (apart & (both <= 2) & np.isfinite(green), green),
     }
     found: dict[str, int] = {}

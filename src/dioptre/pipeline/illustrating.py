@@ -144,7 +144,8 @@ def _explained(main: Predicted) -> Iterator[Illustration]:
         yield Illustration(
             "figure-04-noise",
             "Figure 4: noise misleads contrast",
-            "The focus curve of a dark patch, the slice that it chooses, and the one in focus.",
+            f"The focus curve of a patch in {gallery.light[at] or 'some'} light, the slice that it chooses, "
+            "and the one in focus: the patch that misleads this measure most, of the dark ones if one does.",
             explained.noise_misleads(
                 gallery.curves[at, CURVES.index(NOISY)].astype(np.float64),
                 gallery.linear(at),
@@ -198,7 +199,7 @@ def _examples(main: Predicted, gallery: Gallery, pairs: Predicted | None) -> Ite
         yield Illustration(
             "figure-09-misled",
             "Figure 9: a whole stack that misleads contrast",
-            f"All slices are seen. Of the patches that mislead {CONTRAST} and not {MODEL}, this is the one "
+            f"All slices are seen. Of the patches that mislead {CONTRAST} more than {MODEL}, this is the one "
             "farthest from the middle of the frame, where focal breathing moves most.",
             examples.example_page([shown]),
             photographic=True,
@@ -332,7 +333,7 @@ def _surest(trust: Mapping[tuple[str, int], Trust]) -> dict[str, Trust]:
     for looks in sorted({steps for _, steps in trust}):
         mine = [(key, one) for (key, steps), one in trust.items() if steps == looks]
         for key, one in sorted(mine, key=lambda each: float(each[1].missed.sum() / each[1].answers))[:2]:
-            found[f"{short_key(key)}, {looks or 'all'} looks"] = one
+            found[f"{short_key(key)}, {looks or 'all'} look{'' if looks == 1 else 's'}"] = one
     return found
 
 
