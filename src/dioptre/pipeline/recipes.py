@@ -156,6 +156,9 @@ LOOKS = replace(MOVE, network="looks", learning_rate=1e-3, steps=6000, frozen=Tr
 PAPER = replace(FEW, auxiliary=1.0)
 PAPER_GREEN = replace(PAPER, problem=Problem.SINGLE_GREEN, flips="all")
 STACKS = replace(COMMON, width=1.0, batch=32, target="optics", shared_stem=True)
+GREEN_STACKS = replace(
+    STACKS, problem=Problem.STACK_GREEN, learning_rate=2e-3, steps=4500, crops=0.75, flips="all"
+)
 
 STACK_SETTINGS = RunSettings(validate_patches=512)
 LOOKS_SETTINGS = RunSettings(validate_every=1000)
@@ -263,14 +266,7 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "l2a-stack-green",
-                    replace(
-                        STACKS,
-                        problem=Problem.STACK_GREEN,
-                        learning_rate=2e-3,
-                        steps=4500,
-                        crops=0.75,
-                        flips="all",
-                    ),
+                    GREEN_STACKS,
                     TWO_VIEWS,
                     settings=STACK_SETTINGS,
                 ),
@@ -300,14 +296,7 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "l2a-registered-green",
-                    replace(
-                        STACKS,
-                        problem=Problem.STACK_GREEN,
-                        learning_rate=2e-3,
-                        steps=4500,
-                        crops=0.75,
-                        flips="all",
-                    ),
+                    GREEN_STACKS,
                     REGISTERED,
                     settings=STACK_SETTINGS,
                 ),
