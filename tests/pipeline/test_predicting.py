@@ -132,6 +132,21 @@ def test_methods_that_do_not_know_the_ladder_are_left_out(tmp_path: Path) -> Non
         predicting.methods_for(store, ("dioptre-any-dp",))
 
 
+def test_a_store_that_is_not_finished_or_empty_is_refused(data: Path, tmp_path: Path) -> None:
+    partial, out = tmp_path / "partial", tmp_path / "out"
+    shutil.copytree(data, partial)
+    (partial / "manifest.json").rename(partial / "writing.json")
+    with pytest.raises(FileError, match="partial is not finished"):
+        predict_store(partial, out, Prediction("rank-transform"), None, watch)
+    with pytest.raises(FileError, match="there is no folder"):
+        predict_store(tmp_path / "nowhere", out, Prediction("rank-transform"), None, watch)
+    with pytest.raises(DioptreError, match="no patches of the split train"):
+        predict_store(data, out, Prediction("rank-transform", split="train"), None, watch)
+    with pytest.raises(DioptreError, match="no method 'rank'"):
+        predict_store(data, out, Prediction("rank"), None, watch)
+    assert not out.exists()
+
+
 def test_all_methods_can_be_asked_with_others(data: Path) -> None:
     store = open_patches(data)
     everything = predicting.methods_for(store, ())

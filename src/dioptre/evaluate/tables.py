@@ -205,7 +205,7 @@ def _multi_step(data: Counted) -> PaperTable:
     for problem in SINGLE:
         mine = [line for line in lines if line.problem is problem]
         mine.sort(key=lambda one: (-last[first_of(one.method)], first_of(one.method), one.steps))
-        groups += _group(f"{problem}: {TITLES[problem]}, and more", mine, data.tally, problem)
+        groups += _group(f"{problem}, look by look", mine, data.tally, problem)
     return PaperTable(2, "Several looks", data.origin.describe(), tuple(groups))
 
 
@@ -348,6 +348,8 @@ def short_key(method: str) -> str:
 def _title(method: str) -> str:
     if method == ORACLE:
         return "Oracle: all but the lens's error"
+    if short_key(method) == REGISTERED_MODEL:
+        return "Our Model, trained on registered stacks"
     plain, _, table = method.partition(AT)
     row: Method | None = METHODS.get(plain)
     title = short_key(method) if row is None else row.title

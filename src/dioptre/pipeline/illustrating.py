@@ -289,8 +289,9 @@ def _pages(main: Predicted, gallery: Gallery) -> Iterator[Illustration]:
 
 def _own(main: Predicted, tables: Sequence[PaperTable]) -> Iterator[Illustration]:
     tally = main.counted.tally
-    big = tables[0].lines
-    one_look = sorted((line for line in big if line.steps == 1), key=lambda line: line.ours.mae)[:DRAWN]
+    lines = [line for table in tables if table.number in (1, 2) for line in table.lines]
+    first = {line.method: line for line in lines if line.steps == 1}.values()
+    one_look = sorted(first, key=lambda line: line.ours.mae)[:DRAWN]
     by_start = {line.key: tally.by_start[line.method] for line in one_look if line.method in tally.by_start}
     if by_start:
         yield Illustration(
@@ -309,7 +310,7 @@ def _own(main: Predicted, tables: Sequence[PaperTable]) -> Iterator[Illustration
         "frames",
         "Frames against error",
         "How many frames a strategy looks at, and how far off it is; of those with the whole stack the best.",
-        _frames([line for table in tables[:2] for line in table.lines], tally.positions),
+        _frames(lines, tally.positions),
     )
     if tally.trust:
         named = _surest(tally.trust)

@@ -30,7 +30,7 @@ from dioptre.evaluate.origin import Origin, Role, origin_from_json
 from dioptre.evaluate.page import Figure as PageFigure
 from dioptre.evaluate.page import Table, build_page
 from dioptre.evaluate.predict import ORACLE
-from dioptre.evaluate.tables import Counted, PaperTable, paper_tables
+from dioptre.evaluate.tables import Counted, PaperTable, paper_tables, short_key
 from dioptre.evaluate.tally import READ, tally
 from dioptre.pipeline.illustrating import Illustration, Predicted, illustrate
 from dioptre.pipeline.ledger import write_all
@@ -167,7 +167,9 @@ def _files(
     entries: dict[str, Any] = {
         "data": {role.value: one.counted.origin.to_json() for role, one in sets.items()},
         "tables": [table.to_json() for table in tables],
-        "trust": [{"method": key, "steps": steps, **one.to_json()} for (key, steps), one in trust.items()],
+        "trust": [
+            {"method": short_key(key), "steps": steps, **one.to_json()} for (key, steps), one in trust.items()
+        ],
     }
     text = json.dumps(entries, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     files = {JSON: f"{text}\n", MARKDOWN: formats.to_markdown(tables, trust)}
