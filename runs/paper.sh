@@ -11,7 +11,8 @@
 #   OTHERS=512       patches of each of the other sets
 #   STARTS=49        positions from which a method with few looks begins
 #   SEED=900         of all sets: the left phone sees the centre's scenes, and so does the dark
-#   REGISTERED=      a network for registered stacks (dioptre train --recipe l2a-registered-green OUT)
+#   REGISTERED=      a network for registered stacks (dioptre train --recipe l2a-registered-green OUT), which
+#                    sees 72 x 72 pixels
 #   WORKERS=         such as "--workers 2", or "--cluster tcp://host:8786"
 #   DIOPTRE=dioptre  the command
 set -euo pipefail
@@ -21,7 +22,7 @@ PATCHES=${PATCHES:-1024} OTHERS=${OTHERS:-512} STARTS=${STARTS:-49} SEED=${SEED:
 REGISTERED=${REGISTERED:-} WORKERS=${WORKERS:-} DIOPTRE=${DIOPTRE:-dioptre}
 mkdir -p "$out"
 
-# make FOLDER COMMAND...: runs a command whose last argument is FOLDER, unless that is finished.
+# make_folder FOLDER COMMAND...: runs a command that writes FOLDER, unless that is finished.
 make_folder() {
   local folder=$1
   shift
@@ -36,7 +37,7 @@ simulated() {
 }
 # shellcheck disable=SC2086
 registered() {
-  make_folder "$out/registered-$1" $DIOPTRE register "$out/centre-some" "$out/registered-$1" --how "$1" $WORKERS
+  make_folder "$out/registered-$1" $DIOPTRE register "$out/centre-some" "$out/registered-$1" --how "$1" --size 72 $WORKERS
 }
 # shellcheck disable=SC2086
 predicted() {

@@ -169,6 +169,8 @@ def test_predictions_know_what_they_are_of(data: Path, tmp_path: Path) -> None:
         scenes=1,
     )
     assert origin.role is Role.CENTRE
+    assert "prior" not in origin.describe()
+    assert "answers under a far prior" in replace(origin, prior="far").describe()
     assert replace(origin, device="left").role is Role.LEFT
     assert replace(origin, light="pairs", device="left").role is Role.LIGHT_AND_DARK
     assert replace(origin, registration="searched").role is Role.SEARCHED

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dioptre.dataset.manifest import MANIFEST, read_json, write_json
+from dioptre.dataset.manifest import MANIFEST, PARTIAL, read_json, write_json
 from dioptre.errors import FileError, InputError
 from dioptre.pipeline.ledger import write_all
 from dioptre.pipeline.predicting import predict_store
@@ -152,10 +152,13 @@ def test_a_file_that_a_report_did_not_write_is_kept(home: Path, tmp_path: Path) 
 def test_what_is_no_longer_written_goes_and_what_is_not_ours_stays(tmp_path: Path) -> None:
     write_all(tmp_path, "report", {"a": b"1", "b/c": b"2"}, {}, overwrite=False)
     (tmp_path / "mine").write_text("3")
+    (tmp_path / "b" / f"c.0123{PARTIAL}").write_text("half")
+    (tmp_path / f"other.0123{PARTIAL}").write_text("another job's")
     write_all(tmp_path, "report", {"a": b"4"}, {}, overwrite=False)
     assert (tmp_path / "a").read_bytes() == b"4"
     assert not (tmp_path / "b" / "c").exists()
     assert (tmp_path / "mine").exists()
+    assert [path.name for path in tmp_path.rglob(f"*{PARTIAL}")] == [f"other.0123{PARTIAL}"]
 
 
 def test_writing_that_was_stopped_half_way_goes_on(tmp_path: Path) -> None:

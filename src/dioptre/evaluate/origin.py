@@ -46,6 +46,7 @@ class Origin:
         registration: How focal breathing was undone: calibrated or searched; "" if it was not.
         camera: Name of the camera.
         seed: Of the simulation; None if there was none.
+        prior: Under which methods that know probabilities answered; "" if that was not written down.
     """
 
     data: str
@@ -62,6 +63,7 @@ class Origin:
     registration: str = ""
     camera: str = ""
     seed: int | None = None
+    prior: str = ""
 
     @property
     def role(self) -> Role:
@@ -83,6 +85,7 @@ class Origin:
             self.registration and f"focal breathing undone, {self.registration}",
             self.camera and f"camera {self.camera}",
             "" if self.seed is None else f"seed {self.seed}",
+            "" if self.prior in ("", "even") else f"answers under a {self.prior} prior",
         ]
         scenes = f", of {self.scenes} scenes" if self.scenes else ""
         known = ", ".join(one for one in told if one)
@@ -96,7 +99,7 @@ class Origin:
         return asdict(self)
 
 
-def origin_of(store: PatchStore, split: str, starts: int) -> Origin:
+def origin_of(store: PatchStore, split: str, starts: int, prior: str) -> Origin:
     """Returns the origin of predictions for a split of a store."""
     config = store.manifest.get("config", {})
     source = (config.get("source") or {}).get("config") or {} if "how" in config else config
@@ -120,6 +123,7 @@ def origin_of(store: PatchStore, split: str, starts: int) -> Origin:
         registration=str(config.get("how", "")),
         camera=str(camera.get("name", "")) if isinstance(camera, Mapping) else "",
         seed=source.get("seed") if simulated else None,
+        prior=prior,
     )
 
 
@@ -150,6 +154,7 @@ def origin_from_json(entries: Mapping[str, Any], folder: object) -> Origin:
             split=entries["split"],
             patches=entries["patches"],
             starts=len(entries["starts"]),
+            prior=entries["prior"]["name"],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"the manifest of {folder} does not describe predictions: {error!r}") from None

@@ -4,6 +4,7 @@ manifest.json lists them with their hashes. A file that is there and is not on t
 was written, is somebody else's: it is not overwritten, unless that is asked for.
 """
 
+import glob
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import Any
 from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import (
     MANIFEST,
+    PARTIAL,
     WRITING,
-    clear_leftovers,
     hash_file,
     read_json,
     write_file,
@@ -60,7 +61,9 @@ def write_all(
         for name in before.keys() - files.keys():
             if (out / name).is_file() and not _is_foreign(out / name, before[name]):
                 (out / name).unlink()
-        clear_leftovers(out)
+        for name in {**before, **files}:
+            for leftover in (out / name).parent.glob(f"{glob.escape(Path(name).name)}.*{PARTIAL}"):
+                leftover.unlink()  # of a run that was killed; other partial files are somebody else's
         write_manifest(out, {"kind": kind, "files": {name: [one] for name, one in hashes.items()}, **about})
 
 

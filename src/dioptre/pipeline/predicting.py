@@ -75,7 +75,7 @@ def predict_store(
     rows = store.rows_of(prediction.split)
     prior = DepthPrior.parse(prediction.prior)
     starts = spread(len(store.format.grid), prediction.starts)
-    origin = origin_of(store, prediction.split, len(starts))
+    origin = origin_of(store, prediction.split, len(starts), prior.name)
     plan = {
         "kind": KIND,
         "data": origin.data,
