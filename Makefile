@@ -9,12 +9,12 @@ ALL := $(VENV)/.installed
 BARE := .venv-base
 PIP := -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-base check format bench clean help
+.PHONY: demo test test-base check format bench browser clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-demo: $(BASE) ## focus simulated stacks with every method, and draw a focus curve, into demo/
+demo: $(BASE) ## simulate, run every method, and write the tables, the figures and index.html into demo/
 	$(BIN)/dioptre demo --out demo
 
 test: $(ALL) ## all tests
@@ -34,6 +34,14 @@ format: $(ALL) ## rewrite the source in the project's format
 
 bench: $(ALL) ## the speed tables, as ratios in one run
 	$(BIN)/dioptre bench
+
+browser: ## Chromium for the test of the page, where apt can install it; the test is skipped without
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then true; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes \
+			--no-install-recommends chromium chromium-driver >/dev/null \
+			|| echo "Chromium could not be installed: the test of the page will be skipped"; \
+	else echo "no Chromium and no apt-get for it: the test of the page will be skipped"; fi
 
 clean: ## forget the environments and what was made
 	rm -rf $(VENV) $(BARE) demo

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from dioptre import bench
-from dioptre.bench import NEEDS, TABLES, measures, print_table, reference
+from dioptre.bench import NEEDS, TABLES, measures, print_table, reference, scale
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, DONE
 from dioptre.errors import MissingExtraError
+from dioptre.methods import METHODS
 from dioptre.stack import FocalStack
 
 
@@ -70,3 +71,31 @@ def test_a_table_that_needs_torch_says_so(
 def test_the_reference_scores_every_slice() -> None:
     stack = FocalStack.full(np.random.default_rng(0).random((1, 3, 1, 32, 32)).astype(np.float32))
     assert reference.scores("total-variation-l2", stack.pixels).shape[-1] == 3
+
+
+def test_a_patch_is_extrapolated_to_the_papers_test_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert scale.hours(0.9, 2) == pytest.approx(0.9 * 56_800 / 7200)
+    costs = {
+        "": 0.5,
+        "wavelet-sum-2": 0.1,
+        "wavelet-sum-3": 0.2,
+        "census-transform": 0.3,
+        "l2a-single-dp": 0.9,
+    }
+    monkeypatch.setattr(scale, "measure", lambda _patches: costs)
+    print_table("scale")
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said[1:-1]] == ["l2a-single-dp", "reading,", "2", "dual-pixel", "all"]
+    assert said[3].split()[1:5] == ["contrast", "measures", "together", "0.300"]
+    assert said[-2].split()[1:3] == ["2.000", f"{scale.hours(2.0, 1):.2f}"]
+
+
+def test_what_a_patch_takes_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = {key: METHODS[key] for key in ("census-transform", "zncc-disparity")}
+    monkeypatch.setattr(scale, "METHODS", some)
+    monkeypatch.setattr(scale, "STARTS", 2)
+    found = scale.measure(1)
+    assert set(found) == {"", *some}
+    assert all(seconds > 0 for seconds in found.values())

@@ -154,11 +154,14 @@ def test_demo_writes_its_tables_and_its_picture(tmp_path: Path, capsys: pytest.C
     said = capsys.readouterr().out
     assert "blank wall: failed" in said
     assert "textured plane: focused at slice 25" in said
+    assert said.endswith(f"{tmp_path / 'demo' / 'index.html'}\n")
     table = (tmp_path / "demo" / "tables.md").read_text(encoding="utf-8")
     assert "2 simulated patches" in table
-    rows = json.loads((tmp_path / "demo" / "tables.json").read_text(encoding="utf-8"))["rows"]
+    tables = json.loads((tmp_path / "demo" / "tables.json").read_text(encoding="utf-8"))["tables"]
+    rows = [row for table in tables for group in table["groups"] for row in group["rows"]]
     assert {row["method"] for row in rows} == {*METHODS, "oracle"}
-    assert (tmp_path / "demo" / "focus_curve.png").stat().st_size > 10_000
+    assert (tmp_path / "demo" / "figures" / "focus_curve.png").stat().st_size > 10_000
+    assert [path for path in (tmp_path / "demo").iterdir() if path.name.startswith("working")] == []
 
 
 def test_demo_without_matplotlib_leaves_out_the_picture(
@@ -167,7 +170,9 @@ def test_demo_without_matplotlib_leaves_out_the_picture(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["demo", "--out", str(tmp_path), "--patches", "1"]) == 0
     assert "dioptre[figures]" in capsys.readouterr().out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "tables.json", "tables.md"]
+    tables = [f"table-{number}.{kind}" for number in (1, 2) for kind in ("csv", "tex")]
+    files = ["index.html", "manifest.json", *tables, "tables.json", "tables.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,18 @@ def test_off_a_terminal_lines_say_how_far_a_job_is(capsys: pytest.CaptureFixture
     ]
 
 
+def test_a_job_that_follows_another_is_timed_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    apart = LINES_APART_S
+    times = iter([0.0, 0.0, apart + 1, apart + 1, 2 * apart + 1])
+    lines = ProgressLines("demo", lambda: next(times))
+    for done, total in ((0, 48), (48, 48), (0, 60), (30, 60)):
+        lines(done, total)
+    assert capsys.readouterr().err.splitlines() == [
+        "demo: 48 of 48, about 0 s left",
+        "demo: 30 of 60, about 30 s left",
+    ]
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [(4.2, "4 s"), (99.0, "99 s"), (150.0, "2 min"), (5400.0, "90 min"), (12600.0, "3.5 h")],

@@ -86,7 +86,8 @@ def test_predict_and_report(store: PatchStore, tmp_path: Path, capsys: pytest.Ca
     assert main([*command, "--split", "validation", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["predictions"] == 12
     assert main(["report", str(tmp_path / "found"), str(tmp_path / "tables"), "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    rows = [row for group in table["groups"] for row in group["rows"]]
     assert [row["method"] for row in rows] == methods.split(",")
     assert rows[0]["paper"]["mae"] == 2.526
     assert main(["report", str(tmp_path / "found"), str(tmp_path / "tables")]) == 0
@@ -117,4 +118,5 @@ def test_bad_input_is_a_sentence(
     assert "split test" in refused("predict", path, out)
     assert "0 to 7 starts" in refused("predict", path, out, "--split", "train", "--starts", "9")
     assert "not a folder of predictions" in refused("report", str(tmp_path), out)
+    assert "PREDICTIONS... OUT, not 1 folders" in refused("report", out)
     assert not (tmp_path / "out").exists()

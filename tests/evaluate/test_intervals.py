@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError
-from dioptre.evaluate.intervals import compare, metric_intervals
+from dioptre.evaluate.intervals import (
+    compare,
+    errors_to_sums,
+    metric_intervals,
+    sums_to_metrics,
+)
 from dioptre.evaluate.metrics import errors_to_metrics
 
 
@@ -42,23 +47,36 @@ def test_a_small_difference_on_the_same_scenes_is_seen() -> None:
     scenes = np.repeat(np.arange(100), 4)
     hard = np.repeat(rng.integers(0, 20, 100), 4)  # scenes differ much more than methods
     better, worse = hard, hard + (rng.random(400) < 0.5)
-    found = compare(better, worse, scenes)
+    found = compare(errors_to_sums(better, scenes), errors_to_sums(worse, scenes))
     assert found.difference == pytest.approx(-0.5, abs=0.1)
     assert found.low < found.difference < found.high < 0
     assert found.p < 0.01
-    swapped = compare(worse, better, scenes)
+    swapped = compare(errors_to_sums(worse, scenes), errors_to_sums(better, scenes))
     assert (swapped.difference, swapped.p) == (-found.difference, found.p)
 
 
 def test_no_difference_is_not_one() -> None:
     rng = np.random.default_rng(4)
     scenes = np.arange(80)
-    small = [compare(*rng.integers(-3, 4, (2, 80)), scenes, 400).p < 0.05 for _ in range(100)]
+    pairs = [[errors_to_sums(one, scenes) for one in rng.integers(-3, 4, (2, 80))] for _ in range(100)]
+    small = [compare(one, other, 400).p < 0.05 for one, other in pairs]
     assert np.mean(small) < 0.14
-    same = compare(np.arange(5), np.arange(5), np.arange(5))
+    sums = errors_to_sums(np.arange(5), np.arange(5))
+    same = compare(sums, sums)
     assert (same.difference, same.p) == (0.0, 1.0)
 
 
 def test_nothing_cannot_be_measured() -> None:
     with pytest.raises(InputError, match="no predictions"):
         metric_intervals(np.array([], int), np.array([], int))
+
+
+def test_sums_of_scenes_measure_as_the_answers_do() -> None:
+    rng = np.random.default_rng(5)
+    errors, scenes = rng.integers(-9, 10, 300), rng.integers(0, 7, 300)
+    assert sums_to_metrics(errors_to_sums(errors, scenes)) == errors_to_metrics(errors)
+
+
+def test_methods_that_did_not_answer_the_same_are_not_compared() -> None:
+    with pytest.raises(InputError, match="same answers"):
+        compare(errors_to_sums(np.arange(4), np.arange(4)), errors_to_sums(np.arange(8), np.arange(8) // 2))

@@ -1,8 +1,7 @@
+from base64 import b64encode
 from html.parser import HTMLParser
 
-import pytest
-
-from dioptre.evaluate.page import Cell, Column, Figure, Table, build_page, tint_best
+from dioptre.evaluate.page import Body, Cell, Column, Figure, Table, build_page
 
 TABLE = Table(
     "One & all",
@@ -13,16 +12,18 @@ TABLE = Table(
         Column("RMSE", group="ours"),
         Column("MAE", group="the paper's"),
     ],
-    [[Cell("a <b>"), Cell("1.50", 1.5, "first", "1.2 to 1.8"), Cell("2", 2.0), Cell("")]],
+    [Body("The best", [[Cell("a <b>"), Cell("1.50", 1.5, "first", "1.2 to 1.8"), Cell("2", 2.0), Cell("")]])],
     ["a remark"],
 )
 FIGURE = Figure("A curve", "What it shows.", "dioptre report A B", '<?xml version="1.0"?>\n<svg><g/></svg>')
+
+PHOTOGRAPH = Figure("A photograph", "What it shows.", "dioptre report A B", b"a jpeg")
 
 
 class Reader(HTMLParser):
     """Checks that tags are closed in order, and collects them."""
 
-    VOID = ("meta",)
+    VOID = ("meta", "img")
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,16 +54,17 @@ def read(page: str) -> Reader:
 
 
 def test_a_page_is_whole_and_needs_no_network() -> None:
-    page = build_page("Predictions", ["Simulated patches."], [TABLE, FIGURE])
+    page = build_page("Predictions", ["Simulated patches."], [TABLE, FIGURE, PHOTOGRAPH])
     reader = read(page)
     for _, entries in reader.tags:
-        assert not any(name in ("src", "srcset") for name in entries)
+        assert "srcset" not in entries
+        assert (entries.get("src") or "data:").startswith("data:")
         assert all(not (value or "").startswith("http") for name, value in entries.items() if name == "href")
     assert "@import" not in page
     assert "url(" not in page
     links = [entries["href"] for tag, entries in reader.tags if tag == "a"]
-    assert links == ["#part-1", "#part-2"]
-    assert {entries.get("id") for tag, entries in reader.tags if tag == "section"} == {"part-1", "part-2"}
+    assert links == ["#part-1", "#part-2", "#part-3"]
+    assert [f"#{entries['id']}" for tag, entries in reader.tags if tag == "section"] == links
 
 
 def test_what_a_table_says_is_text_and_not_html() -> None:
@@ -79,7 +81,7 @@ def test_cells_have_their_value_tint_and_hint() -> None:
     assert cells[1] == {"class": "number first", "data-value": "1.5", "title": "1.2 to 1.8"}
     assert "data-value" not in cells[3]
     groups = [entries["colspan"] for tag, entries in reader.tags if tag == "th" and "colspan" in entries]
-    assert groups == ["1", "2", "1"]
+    assert groups == ["1", "2", "1", "4"]
 
 
 def test_a_figure_is_in_the_page_with_what_made_it() -> None:
@@ -89,9 +91,7 @@ def test_a_figure_is_in_the_page_with_what_made_it() -> None:
     assert "dioptre report A B" in read(page).text
 
 
-@pytest.mark.parametrize(
-    ("lower", "tints"),
-    [(True, ["second", "first", "", "third", "first"]), (False, ["third", "", "first", "second", ""])],
-)
-def test_the_best_three_values_are_tinted(lower: bool, tints: list[str]) -> None:
-    assert tint_best([2.0, 1.0, 9.0, 3.0, 1.0], lower) == tints
+def test_what_belongs_together_has_its_title_and_photographs_are_inside() -> None:
+    page = build_page("x", [], [TABLE, PHOTOGRAPH])
+    assert "The best" in read(page).text
+    assert f"base64,{b64encode(b'a jpeg').decode()}" in page

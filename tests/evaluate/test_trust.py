@@ -1,11 +1,9 @@
 """Numbers about confidence, against answers that are known beforehand."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from dioptre.evaluate.predict import SCHEMA
-from dioptre.evaluate.trust import auroc, reliability, risk_coverage, trusted
+from dioptre.evaluate.trust import Trust, auroc, reliability, risk_coverage
 
 
 def test_confidence_that_is_true_has_no_calibration_error() -> None:
@@ -35,18 +33,28 @@ def test_taking_more_risk_accepts_more_and_misses_more() -> None:
     assert misses.tolist() == pytest.approx([0, 0, 1 / 3, 1 / 2])
 
 
-def row(predicted: int, truth: int, sharp: int | None, confidence: float | None) -> dict[str, object]:
-    plain: dict[str, object] = dict.fromkeys(SCHEMA.names, None)
-    judged = None if confidence is None else 1 - confidence
-    return plain | {
-        "method": "mine", "steps": 0, "predicted": predicted, "truth": truth, "sharp": sharp,
-        "state": "focused", "confidence": confidence, "risk": judged,
-    }  # fmt: skip
+def test_answers_that_are_counted_in_parts_are_worth_what_they_are_together() -> None:
+    rng = np.random.default_rng(1)
+    confidence, risk = rng.random(2000), rng.random(2000)
+    errors = rng.integers(-9, 10, 2000).astype(np.float64)
+    focused = risk < 0.2
+    whole = Trust.of(confidence, risk, errors, focused)
+    half = [
+        Trust.of(confidence[at], risk[at], errors[at], focused[at]) for at in (slice(700), slice(700, None))
+    ]
+    for name, value in (half[0] + half[1]).to_json().items():
+        assert value == (whole.to_json()[name] if name == "risks" else pytest.approx(whole.to_json()[name]))
+    plain = reliability(confidence, np.abs(errors) <= 1)
+    assert whole.reliability().found == pytest.approx(plain.found)
+    assert whole.reliability().error == pytest.approx(plain.error)
+    assert whole.auroc() == pytest.approx(auroc(confidence, np.abs(errors) <= 1), abs=1e-3)
+    coverage, misses = whole.risk_coverage()
+    assert (coverage[-1], misses[-1]) == (1.0, pytest.approx(np.mean(np.abs(errors) > 4)))
 
 
-def test_errors_are_counted_from_where_the_picture_was_sharp_if_that_is_known() -> None:
-    rows = [row(10, 10, 16, 0.9), row(10, 11, None, 0.8), row(10, 40, 10, None)]
-    (found,) = trusted(pa.Table.from_pylist(rows, schema=SCHEMA))
-    assert found.errors.tolist() == [-6, -1]  # an answer that nobody judged is left out
-    assert found.missed.tolist() == [True, False]
-    assert found.to_json()["false_confident"] == 0.5
+def test_a_risk_has_its_price() -> None:
+    risk, errors = np.array([0.01, 0.05, 0.2, 0.6]), np.array([0.0, 9.0, 0.0, 9.0])
+    found = Trust.of(1 - risk, risk, errors, risk <= 0.2)
+    assert [found.at_risk(one) for one in (0.01, 0.05, 0.2)] == [(0.25, 0.0), (0.5, 0.5), (0.75, 1 / 3)]
+    assert (found.focused, found.false_confident) == (3, 1)
+    assert found.to_json()["false_confident"] == 0.25

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from dioptre.errors import InputError
+from dioptre.pipeline import predicting
 from dioptre.pipeline.cluster import cluster_executor, open_executor, shared_path, shared_simulation
+from dioptre.pipeline.predicting import predict_store
 from dioptre.pipeline.processes import run_pieces
-from dioptre.pipeline.settings import Simulation, Workers
+from dioptre.pipeline.settings import Prediction, Simulation, Workers
 from dioptre.pipeline.simulate import simulate
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="a base install has no Dask")
@@ -77,6 +79,25 @@ def test_a_store_is_the_same_to_the_byte_wherever_it_is_made(tmp_path: Path) -> 
         simulate(tmp_path / "cluster", SOME, executor, lambda *_: None, SHARD)
     simulate(tmp_path / "here", SOME, None, lambda *_: None, SHARD)
     assert content(tmp_path / "cluster") == content(tmp_path / "here")
+
+
+@needs_dask
+def test_predictions_are_the_same_to_the_byte_wherever_they_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predicting, "PATCHES", 1)  # in a part
+    data = tmp_path / "data"
+    simulate(data, Simulation(3, 5, split="test"), None, lambda *_: None)
+    wanted = Prediction("rank-transform,laplacian-variance,zncc-disparity", starts=2)
+    with two_workers(tmp_path) as (address, _), cluster_executor(address) as executor:
+        predict_store(data, tmp_path / "cluster", wanted, executor, lambda *_: None)
+    predict_store(data, tmp_path / "here", wanted, None, lambda *_: None)
+    there, here = content(tmp_path / "cluster"), content(tmp_path / "here")
+    timed = [name for name in here if name.endswith(".json") and name != "manifest.json"]
+    assert len(timed) == 3 + 1
+    assert {name: there[name] for name in there if name not in timed} == {
+        name: here[name] for name in here if name not in timed
+    }
 
 
 @needs_dask

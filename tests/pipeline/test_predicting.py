@@ -1,17 +1,20 @@
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dioptre.dataset.manifest import read_manifest, read_parquet
+from dioptre.dataset.manifest import read_json, read_manifest, read_parquet
 from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
 from dioptre.errors import DioptreError, FileError
-from dioptre.methods import find_method, learned
+from dioptre.evaluate.gallery import read_gallery
+from dioptre.evaluate.origin import Role, origin_from_json
+from dioptre.methods import find_method, learned, scores
 from dioptre.methods.learned import WEIGHTS, Learned
 from dioptre.optics import FocusGrid
 from dioptre.pipeline import predicting
-from dioptre.pipeline.predicting import PREDICTIONS, predict_store, spread
+from dioptre.pipeline.predicting import COSTS, EVERYONE, EXAMPLES, PREDICTIONS, predict_store, spread
 from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.settings import Prediction, Simulation
 from dioptre.pipeline.simulate import simulate
@@ -46,7 +49,10 @@ def one_patch_in_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Returns all files but what things took."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    timed = {folder / COSTS, *(folder / "parts").glob("*.json")}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if path not in timed}
 
 
 def test_two_processes_write_the_same_bytes_as_one(data: Path, tmp_path: Path) -> None:
@@ -55,7 +61,11 @@ def test_two_processes_write_the_same_bytes_as_one(data: Path, tmp_path: Path) -
         with local_executor(workers) as executor:
             predict_store(data, tmp_path / str(workers), prediction, executor, watch)
     assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "2")
-    assert len(list((tmp_path / "2" / "parts").iterdir())) == PATCHES
+    assert len(list((tmp_path / "2" / "parts").glob("*.parquet"))) == PATCHES
+    assert {"predictions.parquet", "examples.npz", "manifest.json"} <= bytes_of(tmp_path / "2").keys()
+    costs = read_json(tmp_path / "2" / COSTS)
+    assert set(costs) == {*EVERY_KIND.split(","), EVERYONE}
+    assert all(seconds > 0 for seconds in costs.values())
 
 
 def test_a_stopped_run_goes_on(data: Path, tmp_path: Path) -> None:
@@ -120,6 +130,70 @@ def test_methods_that_do_not_know_the_ladder_are_left_out(tmp_path: Path) -> Non
     assert not [key for key in keys if isinstance(find_method(key).build(), Learned)]
     with pytest.raises(DioptreError, match="ladder of 49 positions"):
         predicting.methods_for(store, ("dioptre-any-dp",))
+
+
+def test_a_store_that_is_not_finished_or_empty_is_refused(data: Path, tmp_path: Path) -> None:
+    partial, out = tmp_path / "partial", tmp_path / "out"
+    shutil.copytree(data, partial)
+    (partial / "manifest.json").rename(partial / "writing.json")
+    with pytest.raises(FileError, match="partial is not finished"):
+        predict_store(partial, out, Prediction("rank-transform"), None, watch)
+    with pytest.raises(FileError, match="there is no folder"):
+        predict_store(tmp_path / "nowhere", out, Prediction("rank-transform"), None, watch)
+    with pytest.raises(DioptreError, match="no patches of the split train"):
+        predict_store(data, out, Prediction("rank-transform", split="train"), None, watch)
+    with pytest.raises(DioptreError, match="no method 'rank'"):
+        predict_store(data, out, Prediction("rank"), None, watch)
+    assert not out.exists()
+
+
+def test_all_methods_can_be_asked_with_others(data: Path) -> None:
+    store = open_patches(data)
+    everything = predicting.methods_for(store, ())
+    assert predicting.methods_for(store, ("all",)) == everything
+    wanted = predicting.methods_for(store, ("zncc-disparity@left", "all", "census-transform"))
+    assert wanted == ("zncc-disparity@left", *everything)
+
+
+def test_predictions_know_what_they_are_of(data: Path, tmp_path: Path) -> None:
+    predict_store(data, tmp_path / "found", Prediction("rank-transform"), None, watch)
+    origin = origin_from_json(read_manifest(tmp_path / "found"), "found")
+    assert origin == replace(
+        origin,
+        simulated=True,
+        patches=PATCHES,
+        positions=49,
+        device="center",
+        camera="pixel3",
+        seed=2,
+        scenes=1,
+    )
+    assert origin.role is Role.CENTRE
+    assert "prior" not in origin.describe()
+    assert "answers under a far prior" in replace(origin, prior="far").describe()
+    assert replace(origin, device="left").role is Role.LEFT
+    assert replace(origin, light="pairs", device="left").role is Role.LIGHT_AND_DARK
+    assert replace(origin, registration="searched").role is Role.SEARCHED
+    with pytest.raises(FileError, match="does not describe predictions"):
+        origin_from_json({"origin": {"data": "x"}}, "found")
+
+
+def test_examples_lie_beside_predictions(data: Path, tmp_path: Path) -> None:
+    keys = ",".join(("local-norm-dist-sq-4", "laplacian-variance", "rank-transform"))
+    predict_store(data, tmp_path / "found", Prediction(keys), None, watch)
+    gallery = read_gallery(tmp_path / "found" / EXAMPLES)
+    assert gallery is not None
+    store = open_patches(data)
+    assert set(gallery.why.tolist()) <= {"spread", "noise", "breathing"}
+    assert gallery.truth.tolist() == store.column("truth")[gallery.patch].tolist()
+    stack = store.stack(gallery.patch[:1]).green()
+    low, high = gallery.ranges[0]
+    inside = (stack.pixels[0, :, 0] > low) & (stack.pixels[0, :, 0] < high)
+    off = np.abs(gallery.linear(0) - stack.pixels[0, :, 0])[inside]
+    assert off.max() < 0.02 * (high - low)  # eight bits
+    assert np.argmax(gallery.curves[0, 0]) == np.argmax(
+        scores(stack, ["local-norm-dist-sq-4"])["local-norm-dist-sq-4"]
+    )
 
 
 def test_starts_are_spread_evenly() -> None:

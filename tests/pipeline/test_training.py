@@ -11,20 +11,25 @@ from dioptre.methods.learned import Learned
 torch = pytest.importorskip("torch")
 
 from dioptre.methods.measure import THREADS  # noqa: E402
-from dioptre.pipeline.recipes import Catalogue, ShippedNetwork, Stage  # noqa: E402
+from dioptre.pipeline.recipes import Catalogue, RegisteredStore, ShippedNetwork, Stage  # noqa: E402
 from dioptre.pipeline.settings import Simulation  # noqa: E402
 from dioptre.pipeline.training import train_shipped  # noqa: E402
+from dioptre.problem import Problem  # noqa: E402
 from dioptre.train.recipe import Recipe, RunSettings  # noqa: E402
 
 STORES = {
     "patches": Simulation(2, 1, split="train"),
     "others": Simulation(2, 2, split="validation"),
+    "still": RegisteredStore("patches"),
+    "still-others": RegisteredStore("others"),
 }
+STILL = ("still", "still-others")
 BOTH = ("patches", "others")
 QUICK = RunSettings(validate_every=2, validate_patches=2)
 MOVE = Recipe(network="move", width=0.25, steps=2, batch=2)
 LOOKS = replace(MOVE, network="looks", frozen=True)
 LATER = replace(MOVE, network="one-hot", distillation=0.5, crops=0.5)
+STACK = replace(MOVE, network="one-hot", problem=Problem.STACK_GREEN, shared_stem=True, target="optics")
 TINY = Catalogue(
     STORES,
     (
@@ -35,6 +40,7 @@ TINY = Catalogue(
             )
         ),
         ShippedNetwork((Stage("looks", LOOKS, BOTH, "move", settings=QUICK),), half=False),
+        ShippedNetwork((Stage("stack", STACK, STILL, settings=QUICK),), shipped=False),
         ShippedNetwork((Stage("step", LATER, BOTH, "", ("move",), "begun", QUICK),)),
     ),
 )
@@ -77,6 +83,16 @@ def test_a_network_is_made_from_nothing_and_nothing_is_made_twice(out: Path) -> 
     assert step.looks == 2
     assert step.lineage["after"] == [card.lineage["start_from"]]
     assert step.lineage["teacher"] == card.lineage["start_from"]["start_from"]
+
+
+def test_a_network_for_registered_stacks_has_their_size(out: Path) -> None:
+    run("move", out)
+    assert run("stack", out) == ["registering still", "registering still-others", "training stack"]
+    stores = [open_patches(out / "stores" / name) for name in STILL]
+    learned = Learned(out / "weights" / "stack.onnx")
+    assert {store.format.size for store in stores} == {learned.card.size}
+    assert learned.card.lineage["data"] == [store.manifest["sha256"] for store in stores]
+    assert learned.posterior(stores[0].stack([0]).green()).logs.shape == (1, 51)
 
 
 def test_a_run_of_another_recipe_is_not_taken_for_a_stage(out: Path) -> None:

@@ -6,6 +6,7 @@ frame       all patches of a whole frame at once, against one patch after the ot
 store       reading patches, from a cold and from a warm cache
 captures    the store of whole captures, against a folder of PNG files
 simulator   rendering, against aperture sampling
+scale       every method on the paper's test set: hours, extrapolated from a few patches
 learned     networks in ONNX Runtime, against torch; what a training step is made of
 
 reference   the classical measures once more, plain and slow: what fast kernels must equal
@@ -19,7 +20,7 @@ from typing import Final, Literal, get_args
 
 from dioptre.errors import MissingExtraError
 
-Table = Literal["measures", "disparity", "frame", "store", "captures", "simulator", "learned"]
+Table = Literal["measures", "disparity", "frame", "store", "captures", "simulator", "scale", "learned"]
 TABLES: Final[tuple[Table, ...]] = get_args(Table)
 NEEDS: Final[Mapping[Table, tuple[str, str]]] = {
     "learned": ("torch", "the table of the networks compares with torch: pip install 'dioptre[train]'"),

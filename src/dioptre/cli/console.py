@@ -48,8 +48,24 @@ def progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def staged(moved: Callable[[int, int], None]) -> Callable[[str, int, int], None]:
+    """Returns a function (stage, done, total) that moves a bar; each stage that begins is said on stderr."""
+    seen: set[str] = set()
+
+    def move(stage: str, done: int, total: int) -> None:
+        if stage not in seen:
+            seen.add(stage)
+            sys.stderr.write(f"{stage} ...\n")
+            sys.stderr.flush()
+        moved(done, total)
+
+    return move
+
+
 class ProgressLines:
     """Says on stderr how far a job is, at most every half minute: for log files.
+
+    Jobs may follow each other: if less is done than before, the next one has begun.
 
     Args:
         what: What is done.
@@ -60,16 +76,20 @@ class ProgressLines:
         self.what, self.clock = what, clock
         self.began = self.said = clock()
         self.before: int | None = None  # what an earlier run had done
+        self.last = 0
 
     def __call__(self, done: int, total: int) -> None:
         """Is told how much is done, and of how much."""
         now = self.clock()
         if self.before is None:
             self.before = done
+        elif done < self.last:
+            self.before, self.began = done, now
+        self.last = done
         if now - self.said < LINES_APART_S:
             return
         self.said = now
-        rate = (done - self.before) / (now - self.began)
+        rate = (done - self.before) / (now - self.began) if now > self.began else 0.0
         left = f", about {format_duration((total - done) / rate)} left" if rate > 0 else ""
         sys.stderr.write(f"{self.what}: {done} of {total}{left}\n")
         sys.stderr.flush()

@@ -249,3 +249,17 @@ def read_json(path: Path) -> dict[str, Any]:
 def canonical(entries: object, allow_nan: bool = False) -> str:
     """Returns JSON of which there is one for the same entries."""
     return json.dumps(entries, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=allow_nan)
+
+
+def iterate_parquet(path: Path, columns: Iterable[str]) -> Iterator[pa.Table]:
+    """Yields some columns of a table, some rows at a time, so that it need not fit into memory."""
+    names = list(columns)
+    try:
+        with pq.ParquetFile(path) as file:
+            missing = sorted(set(names) - set(file.schema_arrow.names))
+            if missing:
+                raise FileError(f"{path} has no column {missing[0]}")
+            for batch in file.iter_batches(1 << 16, columns=names, use_threads=False):
+                yield pa.Table.from_batches([batch])
+    except (OSError, pa.ArrowException) as error:
+        raise FileError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None

@@ -1,25 +1,24 @@
 """Curves over many answers: error against the start and against blur, posteriors, frames against error.
 
-The paper's figure 10, and our own. All are drawn from predictions, but for posteriors, which are handed in.
+The paper's figure 10, and our own. All are drawn from predictions that were counted, but for posteriors,
+which are handed in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from dioptre.evaluate.figures import CHOSEN, INK, new_figure
+from dioptre.evaluate.figures import CHOSEN, INK, MARKERS, finish, new_figure, stroke
 
 if TYPE_CHECKING:
-    from dioptre.evaluate.figures import Axes, Figure
+    from dioptre.evaluate.figures import Figure
 
-GREEN, BOTH = "#2e8b57", "#7b3fa0"
-STYLES = ("-", "--", "-.", ":")  # beside colours: lines are told apart in greyscale too
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+GREEN, BOTH = PAIR = ("#009e73", "#7b3fa0")
+BLUR_BIN = 4  # indices out of focus that are taken together
 
-Numbers = Float[np.ndarray, " answer"]
-Indices = Int[np.ndarray, " answer"]
+ByStart = Float[np.ndarray, "2 n n"]  # (start, truth): answers, and the sizes of their errors
 
 
 def two_posteriors(
@@ -40,7 +39,7 @@ def two_posteriors(
     axes.axvline(start, color=CHOSEN, linewidth=1, label=f"seen: {start}")
     axes.axvline(truth, color=INK, linewidth=1, linestyle=":", label=f"in focus: {truth}")
     axes.set(xlabel="focal index", ylabel="probability", ylim=(0, None))
-    return _finish(figure, axes)
+    return finish(figure, axes)
 
 
 def answers_by_start(answers: Mapping[str, Int[np.ndarray, " n"]], truth: int, positions: int) -> "Figure":
@@ -56,81 +55,76 @@ def answers_by_start(answers: Mapping[str, Int[np.ndarray, " n"]], truth: int, p
     axes.axhline(truth, color=INK, linewidth=1, label="in focus")
     axes.plot(starts[inside], mirrored[inside], ":", color=INK, linewidth=1, label="mirrored")
     for at, (name, answer) in enumerate(answers.items()):
-        axes.plot(starts, answer, MARKERS[at], markersize=3.5, label=name)
+        axes.plot(starts, answer, MARKERS[at], color=PAIR[at], markersize=3.5, label=name)
     axes.set(xlabel="slice that is seen", ylabel="answer", ylim=(-1, positions))
-    return _finish(figure, axes)
+    return finish(figure, axes)
 
 
-def error_by_start(errors: Mapping[str, tuple[Indices, Numbers]], positions: int) -> "Figure":
-    """Returns the mean absolute error by the slice that is seen first.
-
-    Args:
-        errors: For each method, the start and the error of each answer.
-        positions: Of the ladder.
-    """
-    figure = new_figure(6.4, 3.8)
+def error_by_start(errors: Mapping[str, ByStart]) -> "Figure":
+    """Returns the mean absolute error by the slice that is seen first, for each method."""
+    figure = new_figure(8.4, 4.2)
     axes = figure.add_subplot()
-    for at, (name, (starts, error)) in enumerate(errors.items()):
-        centres, means = binned_mean(starts.astype(np.float64), np.abs(error), np.arange(positions + 1) - 0.5)
-        axes.plot(centres, means, STYLES[at % len(STYLES)], label=name)
+    for at, (name, (count, size)) in enumerate(errors.items()):
+        starts, means = mean_by_place(np.arange(len(count)), count.sum(axis=1), size.sum(axis=1))
+        axes.plot(starts, means, **stroke(at), label=name)
     axes.set(xlabel="slice that is seen first", ylabel="mean absolute error, indices", ylim=(0, None))
-    return _finish(figure, axes)
+    return finish(figure, axes, beside=True)
 
 
-def error_by_blur(errors: Mapping[str, tuple[Numbers, Numbers]], most: int) -> "Figure":
+def error_by_blur(errors: Mapping[str, ByStart], most: int) -> "Figure":
     """Returns the mean absolute error by how far out of focus the first look is.
 
     Args:
-        errors: For each method, how many indices nearer than the focus the lens was, and the error.
+        errors: Of each method.
         most: How many indices are drawn on either side.
     """
-    figure = new_figure(6.4, 3.8)
+    figure = new_figure(8.4, 4.2)
     axes = figure.add_subplot()
-    for at, (name, (away, error)) in enumerate(errors.items()):
-        centres, means = binned_mean(away, np.abs(error), np.arange(-most, most + 5, 4) - 2.0)
-        axes.plot(centres, means, STYLES[at % len(STYLES)], label=name)
+    for at, (name, (count, size)) in enumerate(errors.items()):
+        start, truth = np.indices(count.shape)
+        away = np.round((start - truth) / BLUR_BIN).astype(np.int64) * BLUR_BIN
+        inside = np.abs(away) <= most
+        places, means = mean_by_place(away[inside], count[inside], size[inside])
+        axes.plot(places, means, **stroke(at), label=name)
     axes.set(
         xlabel="indices that the lens is nearer than the subject",
         ylabel="mean absolute error, indices",
         ylim=(0, None),
     )
-    return _finish(figure, axes)
+    return finish(figure, axes, beside=True)
 
 
-def binned_mean(
-    places: Numbers, values: Numbers, edges: Float[np.ndarray, " edge"]
-) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, " bin"]]:
-    """Returns the centre of each bin that holds something, and the mean of its values."""
-    which = np.digitize(places, edges) - 1
-    inside = (which >= 0) & (which < len(edges) - 1)
-    count = np.bincount(which[inside], minlength=len(edges) - 1)
-    total = np.bincount(which[inside], values[inside], len(edges) - 1)
-    some = count > 0
-    return ((edges[:-1] + edges[1:]) / 2)[some], total[some] / count[some]
+def mean_by_place(
+    places: Int[np.ndarray, " cell"], count: Float[np.ndarray, " cell"], total: Float[np.ndarray, " cell"]
+) -> tuple[Int[np.ndarray, " place"], Float[np.ndarray, " place"]]:
+    """Returns each place that holds something, and the mean there, out of counts and sums."""
+    names, which = np.unique(places, return_inverse=True)
+    counts, totals = (np.bincount(which, one, len(names)) for one in (count, total))
+    some = counts > 0
+    return names[some], totals[some] / counts[some]
 
 
-def frames_against_error(rows: Mapping[str, tuple[float, float]], oracle: float | None) -> "Figure":
+def frames_against_error(
+    rows: Mapping[str, Sequence[tuple[int, float]]], oracle: float | None, every: int
+) -> "Figure":
     """Returns how many frames each strategy looks at, against how far off it is.
 
     Args:
-        rows: For each strategy, its frames and its mean absolute error.
+        rows: For each strategy, its frames and its mean absolute error, after each look.
         oracle: The error of one who knows all but the lens's; None if nobody does.
+        every: Frames of a whole stack.
     """
-    figure = new_figure(6.8, 4.2)
+    figure = new_figure(8.4, 4.6)
     axes = figure.add_subplot()
-    for at, (name, (frames, error)) in enumerate(rows.items()):
-        axes.plot(frames, error, MARKERS[at % len(MARKERS)], markersize=6, label=name)
+    for at, (name, points) in enumerate(rows.items()):
+        frames, errors = zip(*points, strict=True)
+        marker = MARKERS[at % len(MARKERS)]
+        axes.plot(frames, errors, marker=marker, markersize=5, **stroke(at), label=name)
     if oracle is not None:
         axes.axhline(oracle, color=INK, linewidth=1, linestyle=":", label="oracle")
     axes.set_xscale("log", base=2)
-    ticks = sorted({frames for frames, _ in rows.values()})
-    axes.set_xticks(ticks, [f"{one:g}" for one in ticks])
+    ticks = sorted({frames for points in rows.values() for frames, _ in points})
+    axes.set_xticks(ticks, [f"all {one}" if one == every else f"{one}" for one in ticks])
+    axes.minorticks_off()
     axes.set(xlabel="frames", ylabel="mean absolute error, indices", ylim=(0, None))
-    return _finish(figure, axes)
-
-
-def _finish(figure: "Figure", axes: "Axes") -> "Figure":
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=7)
-    return figure
+    return finish(figure, axes, beside=True)

@@ -1,25 +1,28 @@
 """Pictures of single answers: example stacks, and pages that show what methods chose beside the truth.
 
-The paper's figures 6 to 9 and 11 to 18. Pictures are patches of a store; choices are its predictions.
+The paper's figures 6 to 9 and 11 to 18. Pictures are those of a `Gallery`; choices are predictions.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import UInt8
 
 from dioptre.evaluate.figures import CHOSEN, FAILED, new_figure
+from dioptre.evaluate.gallery import DISPLAY_GAMMA, Gallery
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure
 
 TRUE = "#1b7fa8"
 TILE_IN = 1.25  # inches that a picture takes
-DISPLAY_GAMMA = 2.2
+WIDTH = 17  # letters of a title that fit above a picture
+CLOSE = 1  # indices off that still count as in focus
 
-Slices = Float32[np.ndarray, "n row col"]
+Picture = UInt8[np.ndarray, "row col"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,61 +31,92 @@ class Example:
 
     Attributes:
         name: Of the patch.
-        slices: Its stack, green.
+        slices: Its stack, green, as a display shows it.
         truth: The slice that is in focus.
-        start: The slice that was seen; None if all were.
+        inputs: Pictures of what was seen, each with its title.
         choices: Methods and the slices that they chose.
     """
 
     name: str
-    slices: Slices
+    slices: UInt8[np.ndarray, "n row col"]
     truth: int
-    start: int | None
+    inputs: Sequence[tuple[str, Picture]]
     choices: Sequence[tuple[str, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Tile:
+    """A picture with its title and the colour of its border."""
+
+    title: str
+    picture: Picture
+    colour: str = ""
 
 
 def example_stacks(examples: Sequence[Example], shown: int = 7) -> "Figure":
     """Returns figure 6: some slices of some stacks, spread over the ladder, the one in focus marked."""
-    figure = new_figure(TILE_IN * (shown + 1), TILE_IN * 1.15 * len(examples))
-    for row, example in enumerate(examples):
+    rows = []
+    for example in examples:
         picks = np.linspace(0, len(example.slices) - 1, shown).round().astype(int)
         picks[np.argmin(np.abs(picks - example.truth))] = example.truth
-        for col, k in enumerate(picks):
-            axes = figure.add_subplot(len(examples), shown, row * shown + col + 1)
-            _show(axes, example.slices, int(k), f"{k}", TRUE if k == example.truth else "")
-    return figure
+        rows.append(
+            [
+                _Tile(f"{k}: in focus", example.slices[k], TRUE)
+                if k == example.truth
+                else _Tile(f"{k}", example.slices[k])
+                for k in picks.tolist()
+            ]
+        )
+    return _draw([example.name for example in examples], rows)
 
 
-def example_page(examples: Sequence[Example], title: str) -> "Figure":
+def example_page(examples: Sequence[Example]) -> "Figure":
     """Returns a page: for each patch what was seen, what each method chose with its error, and the truth."""
-    columns = 2 + max(len(example.choices) for example in examples)
-    figure = new_figure(TILE_IN * 1.1 * columns, TILE_IN * 1.35 * len(examples) + 0.3)
-    for row, example in enumerate(examples):
-        middle = len(example.slices) // 2 if example.start is None else example.start
-        tiles = [(f"one of all: {middle}" if example.start is None else f"input: {middle}", middle, "")]
-        tiles += [
-            (f"{name}\n{k} ({k - example.truth:+d})", k, CHOSEN if k != example.truth else TRUE)
-            for name, k in example.choices
-        ]
-        tiles.append((f"in focus: {example.truth}", example.truth, TRUE))
-        for col, (text, k, colour) in enumerate(tiles):
-            axes = figure.add_subplot(len(examples), columns, row * columns + col + 1)
-            _show(axes, example.slices, k, text, colour)
-    figure.suptitle(title, fontsize=10)
+    rows = []
+    for example in examples:
+        tiles = [_Tile(title, picture) for title, picture in example.inputs]
+        for name, k in example.choices:
+            error = k - example.truth
+            text = "\n".join([*wrap(name, WIDTH), f"{k} (Err {error:+d})" if error else f"{k} (Err 0)"])
+            tiles.append(_Tile(text, example.slices[k], TRUE if abs(error) <= CLOSE else CHOSEN))
+        tiles.append(_Tile(f"in focus:\n{example.truth}", example.slices[example.truth], TRUE))
+        rows.append(tiles)
+    return _draw([example.name for example in examples], rows)
+
+
+def _draw(names: Sequence[str], rows: Sequence[Sequence[_Tile]]) -> "Figure":
+    columns = max(len(tiles) for tiles in rows)
+    lines = max(tile.title.count("\n") + 1 for tiles in rows for tile in tiles)
+    height = TILE_IN + 0.13 * lines + 0.2
+    figure = new_figure(TILE_IN * columns + 0.3, height * len(rows))
+    for row, (name, tiles) in enumerate(zip(names, rows, strict=True)):
+        for col, tile in enumerate(tiles):
+            axes = figure.add_subplot(len(rows), columns, row * columns + col + 1)
+            _show(axes, tile)
+            if col == 0:
+                axes.set_ylabel(name, fontsize=6.5)
     return figure
 
 
-def _show(axes: "Axes", slices: Slices, k: int, text: str, colour: str) -> None:
-    """Shows a slice as a display would, by the range of its whole stack."""
-    axes.imshow(displayed(slices)[k], cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+def _show(axes: "Axes", tile: _Tile) -> None:
+    axes.imshow(tile.picture, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
     axes.set(xticks=[], yticks=[])
-    axes.set_title(text, fontsize=6.5)
+    axes.set_title(tile.title, fontsize=6.5)
     for side in axes.spines.values():
-        side.set(color=colour or FAILED, linewidth=2.2 if colour else 0.6)
+        side.set(color=tile.colour or FAILED, linewidth=2.4 if tile.colour else 0.6)
 
 
-def displayed(slices: Slices) -> Slices:
-    """Returns linear slices as a display shows them, 0 to 1; all of a stack by one range."""
-    low, high = np.nanpercentile(slices, (0.2, 99.8))
-    scaled = np.clip((slices - low) / max(float(high - low), 1e-9), 0, 1)
-    return (scaled ** (1 / DISPLAY_GAMMA)).astype(np.float32)
+def example_of(
+    gallery: Gallery,
+    at: int,
+    inputs: Sequence[tuple[str, Picture]],
+    choices: Sequence[tuple[str, int]],
+) -> Example:
+    """Returns an example of a gallery with what was seen and answered."""
+    return Example(str(gallery.name[at]), gallery.slices[at], int(gallery.truth[at]), inputs, choices)
+
+
+def as_exposed(gallery: Gallery, at: int, k: int) -> Picture:
+    """Returns a slice as it was exposed, white at the sensor's white, and not brightened."""
+    shown = np.clip(gallery.linear(at)[k], 0, 1) ** (1 / DISPLAY_GAMMA)
+    return np.rint(255 * shown).astype(np.uint8)

@@ -4,9 +4,9 @@ Figures are made without pyplot: nothing global, no window, no display needed.
 """
 
 from collections.abc import Mapping, Sequence
-from io import StringIO
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure  # noqa: PLC0414
 
 INK, CHOSEN, FAILED = "#20435c", "#d95f02", "#a0a0a0"
+# Colours of Okabe and Ito, which colour-blind readers tell apart; styles and markers for greyscale.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a6d3b")
+STYLES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+ENOUGH = 10  # answers of which a share is drawn
+PRINTED: Any = {"svg.hashsalt": "dioptre"}  # the same figure is the same file
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -106,36 +112,49 @@ def field_table(table: Float[np.ndarray, "down across"], title: str) -> "Figure"
     return figure
 
 
-def reliability_diagram(curves: Mapping[str, Reliability], title: str) -> "Figure":
+def reliability_diagram(curves: Mapping[str, Reliability]) -> "Figure":
     """Returns how often answers were right against how sure they were; the diagonal is true confidence."""
-    figure = new_figure(6.4, 5.2)
+    figure = new_figure(8.0, 5.0)
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color=FAILED, linewidth=1)
-    for name, one in curves.items():
-        axes.plot(one.believed, one.found, "-o", markersize=3.5, linewidth=1.2, label=name)
-    axes.set(title=title, xlabel="confidence", ylabel="share at most 1 index off", xlim=(0, 1), ylim=(0, 1))
-    _finish(axes)
-    return figure
+    for at, (name, one) in enumerate(curves.items()):
+        told = one.count >= ENOUGH
+        axes.plot(one.believed[told], one.found[told], marker="o", markersize=3.5, **stroke(at), label=name)
+    axes.set(xlabel="confidence", ylabel="share at most 1 index off", xlim=(0, 1), ylim=(0, 1))
+    return finish(figure, axes, beside=True)
 
 
 def risk_coverage_curves(
-    curves: Mapping[str, tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]], title: str
+    curves: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]],
 ) -> "Figure":
     """Returns the share of misses among accepted answers against how many are accepted, the surest first."""
-    figure = new_figure(6.4, 5.2)
+    figure = new_figure(8.0, 4.6)
     axes = figure.add_subplot()
-    for name, (coverage, misses) in curves.items():
-        axes.plot(coverage, misses, linewidth=1.2, label=name)
-    axes.set(title=title, xlabel="share of answers accepted", ylabel="share of those that are misses")
+    for at, (name, (coverage, misses)) in enumerate(curves.items()):
+        axes.plot(coverage, misses, **stroke(at), label=name)
+    axes.set(xlabel="share of answers accepted", ylabel="share of those that are misses")
     axes.set(xlim=(0, 1), ylim=(0, None))
-    _finish(axes)
-    return figure
+    return finish(figure, axes, beside=True)
 
 
-def _finish(axes: "Axes") -> None:
+def stroke(at: int) -> dict[str, Any]:
+    """Returns how the line of this number is drawn: in a colour and a style of its own."""
+    return {
+        "color": COLOURS[at % len(COLOURS)],
+        "linestyle": STYLES[at % len(STYLES)],
+        "linewidth": 1.3,
+    }
+
+
+def finish(figure: "Figure", axes: "Axes", beside: bool = False) -> "Figure":
+    """Returns a figure with its grid and its legend: within the axes, or beside them."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=7)
+    if beside:
+        figure.legend(fontsize=7, loc="outside right upper")
+    else:
+        axes.legend(fontsize=7)
+    return figure
 
 
 def save(figure: "Figure", path: Path) -> None:
@@ -143,8 +162,14 @@ def save(figure: "Figure", path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def to_svg(figure: "Figure") -> str:
-    """Returns a figure as SVG."""
-    file = StringIO()
-    figure.savefig(file, format="svg")
+def to_bytes(figure: "Figure", kind: Literal["svg", "png", "jpeg"]) -> bytes:
+    """Returns a figure as a file, the same bytes for the same figure."""
+    from matplotlib import rc_context  # noqa: PLC0415
+
+    file = BytesIO()
+    further: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
+    if kind == "jpeg":
+        further = {"pil_kwargs": {"quality": 82}}
+    with rc_context(PRINTED):
+        figure.savefig(file, format=kind, dpi=130, **further)
     return file.getvalue()

@@ -17,6 +17,7 @@ from dioptre.evaluate.metrics import Metrics
 DRAWS = 2000
 LEVEL = 0.95
 WITHIN = (0, 1, 2, 4)  # indices, of the four shares
+MAE = len(WITHIN)  # the column of the sum of absolute errors
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,28 @@ class Comparison:
     p: float
 
 
+# What is summed over the answers of a scene: the four shares, size and square of the error, and the answers.
+Sums = Float[np.ndarray, "scene 7"]
+
+
+def sums_to_metrics(sums: Sums) -> Metrics:
+    """Returns the metrics of all answers of some scenes."""
+    total = sums.sum(axis=0)
+    if not total[-1]:
+        raise InputError("there is nothing to measure: no predictions")
+    return _metrics(_numbers(total[None])[0], int(total[-1]))
+
+
+def sums_to_interval(sums: Sums, draws: int = DRAWS) -> Interval:
+    """Returns the intervals of all six numbers of a row, of which each scene's sums are given."""
+    if not len(sums):
+        raise InputError("there is nothing to measure: no predictions")
+    numbers = _numbers(_draw(len(sums), draws) @ sums)
+    low, high = np.quantile(numbers, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    count = int(sums[:, -1].sum())
+    return Interval(_metrics(low, count), _metrics(high, count))
+
+
 def metric_intervals(
     errors: Integer[np.ndarray, " answer"], scenes: Shaped[np.ndarray, " answer"], draws: int = DRAWS
 ) -> Interval:
@@ -59,14 +82,27 @@ def metric_intervals(
         scenes: Which scene each answer belongs to.
         draws: How many times scenes are drawn anew.
     """
+    return sums_to_interval(errors_to_sums(errors, scenes), draws)
+
+
+def errors_to_sums(errors: Integer[np.ndarray, " answer"], scenes: Shaped[np.ndarray, " answer"]) -> Sums:
+    """Returns each scene's sums, scenes in the order of their names."""
+    names, which = np.unique(scenes, return_inverse=True)
+    sums = np.zeros((len(names), len(WITHIN) + 3))
+    np.add.at(sums, which, error_columns(errors))
+    return sums
+
+
+def error_columns(errors: Integer[np.ndarray, " answer"]) -> Int[np.ndarray, "answer 7"]:
+    """Returns what is summed, for each answer."""
     size = np.abs(errors.astype(np.int64))
-    columns = [*(size <= most for most in WITHIN), size, size**2, np.ones_like(size)]
-    sums = _sums_of_scenes(np.stack(columns, axis=1), scenes)
-    drawn = _draw(len(sums), draws) @ sums
-    means = drawn[:, :-1] / drawn[:, -1:]
+    return np.stack([*(size <= most for most in WITHIN), size, size**2, np.ones_like(size)], axis=1)
+
+
+def _numbers(sums: Float[np.ndarray, "draw 7"]) -> Float[np.ndarray, "draw 6"]:
+    means = sums[:, :-1] / sums[:, -1:]
     means[:, -1] = np.sqrt(means[:, -1])
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return Interval(_metrics(low, len(errors)), _metrics(high, len(errors)))
+    return means
 
 
 def _metrics(numbers: Float[np.ndarray, " 6"], count: int) -> Metrics:
@@ -74,39 +110,28 @@ def _metrics(numbers: Float[np.ndarray, " 6"], count: int) -> Metrics:
     return Metrics(exact, within_1, within_2, within_4, mae, rmse, count)
 
 
-def compare(
-    one: Integer[np.ndarray, " answer"],
-    other: Integer[np.ndarray, " answer"],
-    scenes: Shaped[np.ndarray, " answer"],
-    draws: int = DRAWS,
-) -> Comparison:
+def compare(one: Sums, other: Sums, draws: int = DRAWS) -> Comparison:
     """Returns whether one method errs less than another that answered the same patches from the same starts.
 
+    What each scene adds to the difference is the difference of its sums, whichever answer is whose.
+
     Args:
-        one: Its errors, predicted less true index.
-        other: The other's, answer by answer.
-        scenes: Which scene each answer belongs to.
+        one: Its sums, scene by scene.
+        other: The other's, in the same order of scenes.
         draws: How many times scenes are drawn anew.
+
+    Raises:
+        InputError: If they did not answer as often in every scene.
     """
-    less = np.abs(one.astype(np.int64)) - np.abs(other.astype(np.int64))
-    sums = _sums_of_scenes(np.stack([less, np.ones_like(less)], axis=1), scenes)
-    drawn = _draw(len(sums), draws) @ sums
-    means = drawn[:, 0] / drawn[:, 1]
+    if not np.array_equal(one[:, -1:], other[:, -1:]):
+        raise InputError("two methods are compared on the same answers, and these are not as many")
+    less, count = one[:, MAE] - other[:, MAE], one[:, -1]
+    drawn = _draw(len(one), draws)
+    means = (drawn @ less) / (drawn @ count)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     tail = min(int((means >= 0).sum()), int((means <= 0).sum()))
-    return Comparison(float(less.mean()), float(low), float(high), min(1.0, 2 * (tail + 1) / (draws + 1)))
-
-
-def _sums_of_scenes(
-    values: Float[np.ndarray, "answer column"] | Int[np.ndarray, "answer column"],
-    scenes: Shaped[np.ndarray, " answer"],
-) -> Float[np.ndarray, "scene column"]:
-    if len(values) == 0:
-        raise InputError("there is nothing to measure: no predictions")
-    names, which = np.unique(scenes, return_inverse=True)
-    sums = np.zeros((len(names), values.shape[1]))
-    np.add.at(sums, which, values)
-    return sums
+    p = min(1.0, 2 * (tail + 1) / (draws + 1))
+    return Comparison(float(less.sum() / count.sum()), float(low), float(high), p)
 
 
 def _draw(scenes: int, draws: int) -> Float[np.ndarray, "draw scene"]:

@@ -11,8 +11,10 @@ exactly where the picture is sharp; it does not know by how much the lens missed
 and that is all it gets wrong. No method can do better, but by luck.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +34,7 @@ from dioptre.stack import FocalStack
 
 ORACLE = "oracle"
 NO_START = -1  # the start of a method that sees the whole stack
+SHARED = ""  # in costs, what belongs to no method alone
 MOST_LOOKS = 3  # that a method for any number leads itself to; it is also asked with all
 
 SCHEMA = pa.schema(
@@ -85,12 +88,33 @@ class Answers:
     identity: str = ""
 
 
+@dataclass(frozen=True)
+class Costs:
+    """What methods take, in seconds of processor time, all threads together.
+
+    Attributes:
+        seconds: For each method; under SHARED what all of them share: reading, and what verdicts look at.
+    """
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def of(self, keys: Sequence[str]) -> Iterator[None]:
+        """Counts what is done inside, in equal parts, for methods that do it together."""
+        began = time.process_time()
+        yield
+        for key in keys:
+            part = (time.process_time() - began) / len(keys)
+            self.seconds[key] = self.seconds.get(key, 0.0) + part
+
+
 def predict(
     store: PatchStore,
     rows: Int[np.ndarray, " batch"],
     keys: Sequence[str],
     starts: Int[np.ndarray, " start"],
     prior: DepthPrior,
+    costs: Costs | None = None,
 ) -> pa.Table:
     """Returns the predictions of some methods, and of the oracle if the store knows its lens, for patches.
 
@@ -100,20 +124,21 @@ def predict(
         keys: Methods.
         starts: Where methods with few looks begin.
         prior: Where things are expected; methods that know probabilities heed it.
+        costs: Told what each method takes.
     """
-    stack = store.stack(rows)
-    pictures = [Pictured(SliceExposures.of(pixels), Traces.of(pixels)) for pixels in stack.pixels]
+    costs = Costs() if costs is None else costs
+    with costs.of([SHARED]):
+        stack = store.stack(rows)
+        pictures = [Pictured(SliceExposures.of(pixels), Traces.of(pixels)) for pixels in stack.pixels]
     methods = [find_method(key) for key in keys]
-    answers = [
-        *_whole_stacks(stack, pictures, [one for one in methods if one.looks in (WHOLE, ANY)], prior),
-        *(
-            found
-            for one in methods
-            if one.looks != WHOLE
-            for found in _searches(stack, pictures, one, starts, prior)
-        ),
-        *_oracle(store, rows),
-    ]
+    answers = _whole_stacks(
+        stack, pictures, [one for one in methods if one.looks in (WHOLE, ANY)], prior, costs
+    )
+    for one in methods:
+        if one.looks != WHOLE:
+            with costs.of([one.key]):
+                answers += _searches(stack, pictures, one, starts, prior)
+    answers += _oracle(store, rows)
     return pa.concat_tables([_table(store, rows, one, prior) for one in answers])
 
 
@@ -161,25 +186,33 @@ def _oracle(store: PatchStore, rows: Int[np.ndarray, " batch"]) -> Iterator[Answ
 
 
 def _whole_stacks(
-    stack: FocalStack, pictures: Sequence[Pictured], methods: Sequence[Method], prior: DepthPrior
-) -> Iterator[Answers]:
-    """Yields the answers of methods that see all slices: those that score slices are scored together."""
-    curves = []
+    stack: FocalStack,
+    pictures: Sequence[Pictured],
+    methods: Sequence[Method],
+    prior: DepthPrior,
+    costs: Costs,
+) -> list[Answers]:
+    """Returns the answers of methods that see all slices: those that score slices are scored together."""
+    answers, curves = [], []
     for method in methods:
-        posterior = method.build().posterior(stack)
-        if posterior is None:
-            curves.append(method)
-            continue
-        posterior = posterior.weigh(prior)
-        verdicts = [
-            judge_posterior(posterior.scene(at), one.exposures.median(), one.asked(method))
-            for at, one in enumerate(pictures)
-        ]
-        yield _whole(method, posterior.scores(), verdicts)
-    found = scores(stack, [method.key for method in curves])
-    verdicts_of = _judge_curves(stack, pictures, found)
-    for method in curves:
-        yield _whole(method, found[method.key], verdicts_of[method.key])
+        with costs.of([method.key]):
+            posterior = method.build().posterior(stack)
+            if posterior is None:
+                curves.append(method)
+                continue
+            posterior = posterior.weigh(prior)
+            verdicts = [
+                judge_posterior(posterior.scene(at), one.exposures.median(), one.asked(method))
+                for at, one in enumerate(pictures)
+            ]
+            answers.append(_whole(method, posterior.scores(), verdicts))
+    for family in dict.fromkeys(method.family for method in curves):
+        mine = [method for method in curves if method.family is family]
+        with costs.of([method.key for method in mine]):
+            found = scores(stack, [method.key for method in mine])
+            verdicts_of = _judge_curves(stack, pictures, found)
+            answers += [_whole(method, found[method.key], verdicts_of[method.key]) for method in mine]
+    return answers
 
 
 def _whole(method: Method, found: Scores, verdicts: Sequence[Verdict]) -> Answers:
@@ -252,7 +285,7 @@ def _table(
         "prior": [prior.name] * count,
         **_judged(answers.verdicts, count),
     }
-    columns["in_crop"] = _in_crop(store)[each]
+    columns["in_crop"] = in_crop_of(store)[each]
     sharp = oracle_answers(store, each)
     columns["sharp"] = [None] * count if sharp is None else sharp
     for name in ("split", "scene", "capture", "truth"):
@@ -263,7 +296,7 @@ def _table(
     return pa.table({field.name: columns[field.name] for field in SCHEMA}).cast(SCHEMA)
 
 
-def _in_crop(store: PatchStore) -> Bool[np.ndarray, " patch"]:
+def in_crop_of(store: PatchStore) -> Bool[np.ndarray, " patch"]:
     """Returns which patches lie in the central 1.5x crop; all of a store that does not know its frame."""
     if "in_crop" in store.table.column_names:
         return store.column("in_crop")

@@ -5,13 +5,11 @@ is the believed probability of the first, risk that of the second. This module k
 or pictures.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy.stats import rankdata
 
 RIGHT: Final = 1  # indices
@@ -73,68 +71,121 @@ def risk_coverage(
     return accepted / len(risk), np.cumsum(missed[order]) / accepted
 
 
+# Many answers, counted
+
+
+FINE: Final = 1000  # bins in which the confidence and the risk of many answers are counted
+Counts = Float[np.ndarray, f" {FINE}"]
+RISKS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # that a user may accept, in a table
+
+
 @dataclass(frozen=True, eq=False)
-class Trusted:
-    """What was believed of the answers of one method, and what became of them.
+class Trust:
+    """What was believed of the answers of one method, and what became of them, counted in fine bins.
+
+    However many answers there are, it takes the same room.
 
     Attributes:
-        method: Its key.
-        steps: How many looks it had; 0 for the whole stack.
-        confidence: Of each answer.
-        risk: Likewise.
-        errors: How many indices it was off where the picture was sharp, or the label where that is not known.
-        focused: Whether it was called focused.
+        count: Answers by confidence.
+        believed: Their confidence, summed.
+        right: Those that were right.
+        risked: Answers by risk.
+        missed: Misses by risk.
+        focused: How many answers were called focused.
+        false_confident: How many of those were misses.
     """
 
-    method: str
-    steps: int
-    confidence: Numbers
-    risk: Numbers
-    errors: Numbers
-    focused: Flags
+    count: Counts
+    believed: Counts
+    right: Counts
+    risked: Counts
+    missed: Counts
+    focused: int
+    false_confident: int
+
+    @classmethod
+    def of(cls, confidence: Numbers, risk: Numbers, errors: Numbers, focused: Flags) -> "Trust":
+        """Returns what answers were worth.
+
+        Args:
+            confidence: Of each answer.
+            risk: Likewise.
+            errors: How many indices it was off where the picture was sharp, or the label if that is unknown.
+            focused: Whether it was called focused.
+        """
+        right, missed = np.abs(errors) <= RIGHT, np.abs(errors) > MISS
+        sure, risky = _fine(confidence), _fine(risk)
+        return cls(
+            _counted(sure),
+            _counted(sure, confidence),
+            _counted(sure, right),
+            _counted(risky),
+            _counted(risky, missed),
+            int(focused.sum()),
+            int((focused & missed).sum()),
+        )
+
+    def __add__(self, other: "Trust") -> "Trust":
+        mine, theirs = ([getattr(one, field.name) for field in fields(self)] for one in (self, other))
+        return Trust(*(a + b for a, b in zip(mine, theirs, strict=True)))
 
     @property
-    def right(self) -> Flags:
-        """Which answers are right."""
-        return np.abs(self.errors) <= RIGHT
+    def answers(self) -> int:
+        """How many answers there are."""
+        return int(self.count.sum())
 
-    @property
-    def missed(self) -> Flags:
-        """Which are misses."""
-        return np.abs(self.errors) > MISS
+    def reliability(self, bins: int = BINS) -> Reliability:
+        """Returns how often answers were right in evenly wide bins of confidence."""
+        count, believed, right = (
+            one.reshape(bins, -1).sum(axis=1) for one in (self.count, self.believed, self.right)
+        )
+        some = count > 0
+        return Reliability(believed[some] / count[some], right[some] / count[some], count[some])
+
+    def auroc(self) -> float:
+        """Returns how often a right answer was surer than a wrong one; those of a bin are as sure."""
+        wrong = self.count - self.right
+        pairs = self.right.sum() * wrong.sum()
+        if pairs == 0:
+            return float("nan")
+        below = np.cumsum(wrong) - wrong
+        return float((self.right @ (below + wrong / 2)) / pairs)
+
+    def risk_coverage(self) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, " bin"]]:
+        """Returns the share of answers that are accepted as more risk is taken, and the misses among them."""
+        some = self.risked > 0
+        accepted, missed = np.cumsum(self.risked)[some], np.cumsum(self.missed)[some]
+        return accepted / self.answers, missed / accepted
+
+    def at_risk(self, risk: float) -> tuple[float, float]:
+        """Returns the share of answers whose risk is at most this, and the share of misses among them."""
+        upto = max(1, round(risk * FINE))
+        accepted, missed = self.risked[:upto].sum(), self.missed[:upto].sum()
+        return float(accepted / self.answers), float(missed / accepted) if accepted else 0.0
 
     def to_json(self) -> dict[str, object]:
         """Returns its numbers as plain JSON."""
-        ranks = auroc(self.confidence, self.right)
+        ranks = self.auroc()
         return {
-            "method": self.method,
-            "steps": self.steps,
-            "count": len(self.errors),
-            "focused": float(self.focused.mean()),
-            "false_confident": float((self.focused & self.missed).mean()),
-            "calibration_error": reliability(self.confidence, self.right).error,
+            "count": self.answers,
+            "focused": self.focused / self.answers,
+            "false_confident": self.false_confident / self.answers,
+            "calibration_error": self.reliability().error,
             "auroc": None if np.isnan(ranks) else ranks,
+            "misses": float(self.missed.sum() / self.answers),
+            "risks": [
+                {"risk": risk, "focused": accepted, "missed": missed}
+                for risk in RISKS
+                for accepted, missed in (self.at_risk(risk),)
+            ],
         }
 
 
-def trusted(predictions: pa.Table) -> list[Trusted]:
-    """Returns the judged answers of each method and number of looks in a table of predictions."""
-    judged = predictions.filter(pc.is_valid(predictions["confidence"]))
-    kinds = judged.select(["method", "steps"]).group_by(["method", "steps"]).aggregate([]).to_pylist()
-    found = []
-    for kind in sorted(kinds, key=lambda one: (one["method"], one["steps"])):
-        mine = judged.filter(
-            pc.and_(pc.equal(judged["method"], kind["method"]), pc.equal(judged["steps"], kind["steps"]))
-        )
-        right = pc.coalesce(mine["sharp"], mine["truth"]).to_numpy().astype(np.float64)
-        found.append(
-            Trusted(
-                kind["method"],
-                kind["steps"],
-                mine["confidence"].to_numpy().astype(np.float64),
-                mine["risk"].to_numpy().astype(np.float64),
-                mine["predicted"].to_numpy() - right,
-                np.asarray(mine["state"].to_numpy(zero_copy_only=False) == "focused"),
-            )
-        )
-    return found
+def _fine(values: Numbers) -> Int[np.ndarray, " answer"]:
+    """Returns the bin of each value: bin k holds what is above k / FINE and at most (k + 1) / FINE."""
+    return np.clip(np.ceil(values * FINE - 1e-6).astype(np.int64) - 1, 0, FINE - 1)
+
+
+def _counted(places: Int[np.ndarray, " answer"], weights: Numbers | Flags | None = None) -> Counts:
+    weights = None if weights is None else weights.astype(np.float64)
+    return np.bincount(places, weights, FINE).astype(np.float64)

@@ -7,7 +7,9 @@ registering  a store of patches with focal breathing undone
 training     a shipped network from nothing, by its recipe
 recipes      the shipped networks as rows of data
 predicting   what methods answer for the patches of a store
-reporting    tables of predictions
+reporting    the paper's tables and figures out of predictions, and one page of them
+illustrating the figures of a report
+ledger       the files that a report wrote, and may write again
 demo         all of it on a small simulated test set, and one focus curve
 settings     what decides each of them: one plain value, which is also its flags
 processes    pieces of work, and who runs them

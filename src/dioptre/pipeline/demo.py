@@ -1,4 +1,4 @@
-"""Everything on a small simulated test set: patches, predictions, tables; and one focus curve."""
+"""Everything on a small simulated test set: patches, predictions, tables, figures; and one focus curve."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -9,11 +9,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from jaxtyping import Float32
 
+from dioptre.errors import MissingExtraError
 from dioptre.evaluate import figures
-from dioptre.evaluate.tables import Line
+from dioptre.evaluate.tables import PaperTable
 from dioptre.loop.focus import focus
 from dioptre.loop.result import FocusResult
 from dioptre.optics import CameraModel
+from dioptre.pipeline.illustrating import Illustration
 from dioptre.pipeline.predicting import predict_store
 from dioptre.pipeline.reporting import report
 from dioptre.pipeline.settings import Prediction, Simulation
@@ -33,14 +35,14 @@ class DemoFindings:
     """What the demo found.
 
     Attributes:
-        rows: The rows of the tables.
+        tables: The tables.
         good: Focusing a textured plane.
         blank: Focusing a blank wall, which must fail.
         truth: The index of the textured plane.
         drawn: Whether the focus curve was drawn, for which matplotlib is needed.
     """
 
-    rows: tuple[Line, ...]
+    tables: tuple[PaperTable, ...]
     good: FocusResult
     blank: FocusResult
     truth: int
@@ -50,10 +52,12 @@ class DemoFindings:
 def demo(
     out: Path, patches: int, seed: int, executor: Executor | None, done: Callable[[str, int, int], None]
 ) -> DemoFindings:
-    """Simulates a small test set, runs every method on it, and writes the tables and `focus_curve.png`.
+    """Simulates a small test set, runs every method on it, and writes the report.
+
+    Patches and predictions are kept in a folder inside `out` while it runs, and in no other.
 
     Args:
-        out: Folder of the tables and the picture.
+        out: Folder of the report.
         patches: How many patches to simulate.
         seed: Of the simulation.
         executor: Who simulates and predicts; None for this process.
@@ -62,25 +66,27 @@ def demo(
     simulation = Simulation(patches, seed, split="test")
     simulation.check()
     out.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as folder:
-        store, predictions = Path(folder) / "patches", Path(folder) / "predictions"
-        simulate(store, simulation, executor, lambda n, of: done("simulating", n, of), shard_size=8)
-        prediction = Prediction(starts=STARTS)
-        predict_store(store, predictions, prediction, executor, lambda n, of: done("predicting", n, of))
-        rows = report(predictions, out)
     camera, rng = CameraModel.pixel3(), np.random.default_rng(seed)
     texture = 0.25 * dead_leaves(SIZE + 56, SIZE + 56, rng)
     plane = plane_stack(camera, float(camera.grid.dioptres[TRUTH]), texture, rng, SIZE, **DIM)
     good = focus(plane, grid=camera.grid)
     blank = focus(expose(np.full(plane.shape, 0.1), rng=rng, **DIM), grid=camera.grid)
-    drawn = _draw(out / "focus_curve.png", good, plane, camera)
-    return DemoFindings(tuple(rows), good, blank, TRUTH, drawn)
+    curve = _focus_curve(good, plane, camera)
+    with TemporaryDirectory(prefix="working-", dir=out) as folder:
+        store, predictions = Path(folder) / "patches", Path(folder) / "predictions"
+        simulate(store, simulation, executor, lambda n, of: done("simulating", n, of), shard_size=8)
+        prediction = Prediction(starts=STARTS)
+        predict_store(store, predictions, prediction, executor, lambda n, of: done("predicting", n, of))
+        done("drawing", 0, 1)
+        tables = report([predictions], out, further=curve)
+        done("drawing", 1, 1)
+    return DemoFindings(tuple(tables), good, blank, TRUTH, bool(curve))
 
 
-def _draw(
-    path: Path, result: FocusResult, pixels: Float32[np.ndarray, "n 2 row col"], camera: CameraModel
-) -> bool:
-    """Draws the focus curve and returns True, or False without matplotlib."""
+def _focus_curve(
+    result: FocusResult, pixels: Float32[np.ndarray, "n 2 row col"], camera: CameraModel
+) -> list[Illustration]:
+    """Returns the figure of a focus curve; nothing without matplotlib."""
     try:
         figure = figures.focus_curve(
             result.scores,
@@ -93,7 +99,9 @@ def _draw(
             camera.grid.dioptres,
             "focus (dioptres, far to near)",
         )
-    except ImportError:
-        return False
-    figures.save(figure, path)
-    return True
+    except MissingExtraError:
+        return []
+    text = (
+        "What dioptre.focus makes of a simulated textured plane: the curve, its peak, the slices around it."
+    )
+    return [Illustration("focus_curve", "A focus curve", text, figure)]

@@ -1,8 +1,13 @@
 """From patches to predictions: every method on every patch, from every start, and nothing measured yet.
 
 parts/00000.parquet   the predictions for some patches
+parts/00000.json      what they took
 predictions.parquet   all of them
+examples.npz          a few of the patches, for a report to show
+costs.json            seconds of processor time that each method takes for a patch
 manifest.json         written last
+
+But for what things took, the same patches and methods give the same bytes, whoever does it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,15 +23,20 @@ from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import (
     begin_folder,
     clear_leftovers,
+    iterate_parquet,
     join_parquet,
+    read_json,
     read_parquet,
     write_file,
+    write_json,
     write_manifest,
     write_parquet,
 )
 from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
 from dioptre.errors import InputError, MethodError
-from dioptre.evaluate.predict import SCHEMA, oracle_answers, predict
+from dioptre.evaluate.gallery import build_gallery, choose_examples
+from dioptre.evaluate.origin import origin_of
+from dioptre.evaluate.predict import SCHEMA, Costs, predict
 from dioptre.loop.search import leaders_of
 from dioptre.methods import METHODS, Method, find_method
 from dioptre.pipeline.processes import run_counted
@@ -36,7 +46,12 @@ from dioptre.posterior import DepthPrior
 KIND = "predictions"
 PREDICTIONS = "predictions.parquet"
 PARTS = "parts"
+EXAMPLES = "examples.npz"
+COSTS = "costs.json"
+EVERYONE = "reading, and what verdicts look at"  # in costs.json, what no method takes alone
+CHOSEN_BY = ("method", "patch", "start", "predicted", "truth")  # columns
 PATCHES = 32  # in a part
+ALL = "all"  # methods that the patches allow
 
 
 def predict_store(
@@ -60,10 +75,12 @@ def predict_store(
     rows = store.rows_of(prediction.split)
     prior = DepthPrior.parse(prediction.prior)
     starts = spread(len(store.format.grid), prediction.starts)
+    origin = origin_of(store, prediction.split, len(starts), prior.name)
     plan = {
         "kind": KIND,
-        "data": store.manifest["sha256"],
-        "simulated": oracle_answers(store, rows[:1]) is not None,
+        "data": origin.data,
+        "simulated": origin.simulated,
+        "origin": origin.to_json(),
         "methods": {key: _identities(find_method(key)) for key in keys},
         "prior": {"name": prior.name, "table": list(prior.table)},
         "split": prediction.split,
@@ -81,8 +98,20 @@ def predict_store(
         _write_parts(parts, piece, executor, done)
         clear_leftovers(out)
         count = _join(parts, out / PREDICTIONS)
+        examples = choose_examples(store, rows, iterate_parquet(out / PREDICTIONS, CHOSEN_BY))
+        write_file(out / EXAMPLES, build_gallery(store, examples, keys, prior).write)
+        write_json(out / COSTS, _costs_of_all(parts, len(rows)))
         write_manifest(out, plan)
     return count
+
+
+def _costs_of_all(parts: Iterable[Path], patches: int) -> dict[str, float]:
+    """Returns the seconds that each method takes for a patch."""
+    total: dict[str, float] = {}
+    for part in parts:
+        for key, seconds in read_json(part.with_suffix(".json")).items():
+            total[key or EVERYONE] = total.get(key or EVERYONE, 0.0) + float(seconds)
+    return {key: round(seconds / patches, 7) for key, seconds in total.items()}
 
 
 def _join(parts: Iterable[Path], path: Path) -> int:
@@ -119,24 +148,28 @@ def _predict_part(
     prior: DepthPrior,
 ) -> int:
     """Writes the predictions for some patches and returns how many patches these are."""
-    table = predict(store, rows, keys, starts, prior)
+    costs = Costs()
+    table = predict(store, rows, keys, starts, prior, costs)
+    write_json(file.with_suffix(".json"), costs.seconds)
     write_file(file, lambda opened: write_parquet(table, opened))
     return len(rows)
 
 
 def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Returns the methods to run: those asked for, or all that the patches allow.
+    """Returns the methods to run: those asked for; all that the patches allow for none, or for "all".
 
     Raises:
         MethodError: If a method that was asked for does not exist, or cannot see the store's patches.
     """
+    fitting = [key for key, row in METHODS.items() if _refusal(row, store.format) is None]
     if not wanted:
-        return tuple(key for key, row in METHODS.items() if _refusal(row, store.format) is None)
-    for key in wanted:
+        return tuple(fitting)
+    listed = [key for one in wanted for key in (fitting if one == ALL else [one])]
+    for key in listed:
         refusal = _refusal(find_method(key), store.format)
         if refusal is not None:
             raise MethodError(f"{key} {refusal}: {store.path}")
-    return tuple(wanted)
+    return tuple(dict.fromkeys(listed))
 
 
 def _identities(method: Method) -> list[str]:

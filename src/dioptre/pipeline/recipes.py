@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from dioptre.errors import InputError
-from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.settings import Registration, Simulation
 from dioptre.problem import Problem
 from dioptre.train.recipe import Recipe, RunSettings
 
@@ -47,6 +47,19 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class RegisteredStore:
+    """A store whose focal breathing is undone.
+
+    Attributes:
+        source: The name of the store that it is made from.
+        registration: How.
+    """
+
+    source: str
+    registration: Registration = field(default_factory=Registration)
+
+
+@dataclass(frozen=True)
 class ShippedNetwork:
     """One row: how a network is made.
 
@@ -54,11 +67,13 @@ class ShippedNetwork:
         stages: In order; they may build on stages of other networks. The last one is the network.
         half: Whether its file stores weights in half precision.
         differs: In what the shipped file came about otherwise than this row says.
+        shipped: Whether its file comes with the package; another can be made, and asked for by its file.
     """
 
     stages: tuple[Stage, ...]
     half: bool = True
     differs: str = ""
+    shipped: bool = True
 
     @property
     def name(self) -> str:
@@ -71,11 +86,11 @@ class Catalogue:
     """Stores by name, and the networks that are made from them.
 
     Attributes:
-        stores: What is simulated for each, by name.
+        stores: What is simulated, or registered, for each, by name.
         networks: The rows.
     """
 
-    stores: Mapping[str, Simulation]
+    stores: Mapping[str, Simulation | RegisteredStore]
     networks: tuple[ShippedNetwork, ...]
 
     def __post_init__(self) -> None:
@@ -83,6 +98,11 @@ class Catalogue:
         names = [stage.name for stage in stages]
         if len(set(names)) < len(names):
             raise InputError("two stages of a catalogue have the same name")
+        for name, store in self.stores.items():
+            if isinstance(store, RegisteredStore) and not isinstance(
+                self.stores.get(store.source), Simulation
+            ):
+                raise InputError(f"the store {name} is made from {store.source}, which is not simulated")
         for stage in stages:
             stage.recipe.check()
             unknown = (set(stage.builds_on) - set(names)) | (set(stage.stores) - self.stores.keys())
@@ -115,12 +135,17 @@ class Catalogue:
 # The recipes, by what they have in common
 
 
-STORES = {
+STILL = Registration(size=72)  # which also patches whose motion was searched can fill
+STORES: Mapping[str, Simulation | RegisteredStore] = {
     "scenes": Simulation(7_000, 200),
     "phones": Simulation(4_096, 201, split="train", device="random", textures=SKIMAGE),
     "dark": Simulation(1_024, 202, split="train", device="random", light="dark", textures=SKIMAGE),
     "processed": Simulation(896, 203, split="train", device="random", processed=True, textures=SKIMAGE),
+    "registered": RegisteredStore("scenes", STILL),
+    "registered-phones": RegisteredStore("phones", STILL),
+    "registered-dark": RegisteredStore("dark", STILL),
 }
+REGISTERED = ("registered", "registered-phones", "registered-dark")
 SCENES, TWO_VIEWS = ("scenes",), ("scenes", "phones", "dark")
 GREEN = (*TWO_VIEWS, "processed")
 
@@ -131,6 +156,9 @@ LOOKS = replace(MOVE, network="looks", learning_rate=1e-3, steps=6000, frozen=Tr
 PAPER = replace(FEW, auxiliary=1.0)
 PAPER_GREEN = replace(PAPER, problem=Problem.SINGLE_GREEN, flips="all")
 STACKS = replace(COMMON, width=1.0, batch=32, target="optics", shared_stem=True)
+GREEN_STACKS = replace(
+    STACKS, problem=Problem.STACK_GREEN, learning_rate=2e-3, steps=4500, crops=0.75, flips="all"
+)
 
 STACK_SETTINGS = RunSettings(validate_patches=512)
 LOOKS_SETTINGS = RunSettings(validate_every=1000)
@@ -238,14 +266,7 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "l2a-stack-green",
-                    replace(
-                        STACKS,
-                        problem=Problem.STACK_GREEN,
-                        learning_rate=2e-3,
-                        steps=4500,
-                        crops=0.75,
-                        flips="all",
-                    ),
+                    GREEN_STACKS,
                     TWO_VIEWS,
                     settings=STACK_SETTINGS,
                 ),
@@ -270,6 +291,17 @@ SHIPPED = Catalogue(
                 ),
             ),
             differs=OLDER,
+        ),
+        ShippedNetwork(  # Table 3: the paper's model of whole stacks, on registered ones
+            (
+                Stage(
+                    "l2a-registered-green",
+                    GREEN_STACKS,
+                    REGISTERED,
+                    settings=STACK_SETTINGS,
+                ),
+            ),
+            shipped=False,
         ),
     ),
 )

@@ -1,165 +1,196 @@
-"""From predictions to tables, figures and one page.
+"""From predictions to the paper's tables and figures, and one page with all of them.
 
-index.html    all of it; opens from disk without a network
-tables.md     the tables, for people
-tables.json   every number that the tables show
-*.png, *.svg  the figures, if matplotlib is there (the extra `figures`)
+index.html             all of it; opens from disk without a network
+tables.md              the tables, for people
+tables.json            every number that the tables show
+table-1.csv, .tex ...  each table by itself
+figures/*.png, *.svg   the figures, if matplotlib is there (the extra `figures`)
+manifest.json          what was written, last
+
+Predictions and the examples beside them are all that is read, in one pass; memory does not grow with them.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dioptre.dataset.manifest import read_manifest, read_parquet, write_file, write_json
-from dioptre.errors import FileError, MissingExtraError
-from dioptre.evaluate import curves, explained, figures, tables
-from dioptre.evaluate.metrics import PROBLEM_ORDER
+from dioptre.dataset.manifest import iterate_parquet, read_manifest
+from dioptre.errors import FileError, InputError, MissingExtraError
+from dioptre.evaluate import figures, formats
+from dioptre.evaluate.gallery import Gallery, read_gallery
+from dioptre.evaluate.origin import Origin, Role, origin_from_json
 from dioptre.evaluate.page import Figure as PageFigure
 from dioptre.evaluate.page import Table, build_page
 from dioptre.evaluate.predict import ORACLE
-from dioptre.evaluate.tables import Line
-from dioptre.evaluate.trust import Trusted, reliability, risk_coverage, trusted
-from dioptre.pipeline.predicting import KIND, PREDICTIONS
-
-if TYPE_CHECKING:
-    from dioptre.evaluate.figures import Figure
+from dioptre.evaluate.tables import Counted, PaperTable, paper_tables, short_key
+from dioptre.evaluate.tally import READ, tally
+from dioptre.pipeline.illustrating import Illustration, Predicted, illustrate
+from dioptre.pipeline.ledger import write_all
+from dioptre.pipeline.predicting import EXAMPLES, KIND, PREDICTIONS
 
 MARKDOWN, JSON, PAGE = "tables.md", "tables.json", "index.html"
-DRAWN = 8  # methods in a figure: the best
-MOST_BLUR = 40  # indices out of focus, in the figure of errors by blur
-HOW_TO_READ = (
-    "Let the pointer rest on a number to see its interval over scenes; press a head to sort. The best three "
-    "of a column are tinted."
+FIGURES: Final = "figures"
+HOW_TO_READ: Final = (
+    "Let the pointer rest on a number to see its interval: 95 % over draws of scenes. Press a head to sort. "
+    "The best three of a column are tinted, methods with one look together. Behind the best is how much "
+    "larger a method's MAE is than that of the best of its group, on the answers of both, and p how likely "
+    "so large a difference is if there were none; with fewer than five scenes nobody can tell. The oracle "
+    "knows all but the lens's error."
 )
-EVERY = 49  # frames of a whole stack
-
-# What each figure shows: its file, its title, and what to see in it.
-SHOWN: Mapping[str, tuple[str, str]] = {
-    "three_problems": (
-        "The three problems",
-        "Slices that an algorithm is shown (red), its scores (blue), its choice (orange). Drawn.",
-    ),
-    "sensors": (
-        "Ordinary and dual-pixel sensors",
-        "Through the halves of the lens, light of a thing too near arrives on two sides. Drawn.",
-    ),
-    "saturated_point": (
-        "Why contrast misleads",
-        "A saturated point: under a disc, as of a real aperture, it has more gradient out of focus.",
-    ),
-    "error_by_start": ("Error by start", "Mean absolute error by the slice that was seen first."),
-    "error_by_blur": (
-        "Error by blur",
-        "Mean absolute error by how far out of focus the first look was.",
-    ),
-    "frames": ("Frames against error", "How many frames a method looks at, and how far off it is then."),
-    "reliability": (
-        "Is confidence true?",
-        "How often answers are at most one index off where the picture is sharp, by how sure they were.",
-    ),
-    "risk_coverage": (
-        "What a risk costs",
-        "The share of misses among the answers that are accepted, the surest first.",
-    ),
-}
 
 
-def report(predictions: Path, out: Path) -> list[Line]:
-    """Writes the tables, the figures and the page of a folder of predictions; returns the tables' rows."""
-    manifest = read_manifest(predictions, "a folder of predictions")
-    if manifest.get("kind") != KIND:
-        raise FileError(f"{predictions} holds {manifest.get('kind', 'something else')}, not {KIND}")
-    table = read_parquet(predictions / PREDICTIONS)
-    rows, judged = tables.lines(table), trusted(table)
-    out.mkdir(parents=True, exist_ok=True)
-    text = tables.to_markdown(rows, "Predictions against truth", describe(manifest))
-    text += tables.trust_to_markdown(judged)
-    write_file(out / MARKDOWN, lambda file: file.write(text.encode()))
-    about = {name: manifest[name] for name in ("data", "simulated", "split", "patches", "starts")}
-    write_json(out / JSON, {**tables.to_json(rows, about), "trust": [one.to_json() for one in judged]})
-    drawn: dict[str, "Figure"] = {}
+def report(
+    predictions: Sequence[Path], out: Path, overwrite: bool = False, further: Iterable[Illustration] = ()
+) -> list[PaperTable]:
+    """Writes the tables, the figures and the page of some folders of predictions; returns the tables.
+
+    Args:
+        predictions: Folders that `predict_store` wrote, of different data.
+        out: The folder to write.
+        overwrite: Whether files that a report did not write may be overwritten.
+        further: Figures of other things, which stand first.
+
+    Raises:
+        FileError: If a folder does not hold predictions, or a file must not be overwritten.
+        InputError: If two are of different data for the same tables, or of different ladders.
+    """
+    folders = [_open(folder) for folder in predictions]
+    _check_ladders(folders)
+    sets = {role: _count(some) for role, some in _by_role(folders).items()}
+    tables = paper_tables({role: one.counted for role, one in sets.items()})
+    if not tables:
+        raise InputError(f"{predictions[0]} holds no predictions to report")
+    drawn = list(further)
     with suppress(MissingExtraError):
-        drawn = draw(table, rows, judged)
-    for name, figure in drawn.items():
-        for suffix in ("png", "svg"):
-            figures.save(figure, out / f"{name}.{suffix}")
-    page = to_page(rows, drawn, describe(manifest), f"dioptre report {predictions.name} {out.name}")
-    write_file(out / PAGE, lambda file: file.write(page.encode()))
-    return rows
+        drawn += illustrate(sets, tables)
+    command = shlex.join(["dioptre", "report", *(folder.path.name for folder in folders), out.name])
+    files = _files(sets, tables, drawn, command)
+    about = {"predictions": [folder.origin.to_json() for folder in folders]}
+    write_all(out, "report", files, about, overwrite)
+    return tables
 
 
-def to_page(rows: Sequence[Line], drawn: Mapping[str, "Figure"], about: str, command: str) -> str:
-    """Returns the page: a table for each problem, then the figures."""
-    problems = [problem for problem in PROBLEM_ORDER if any(row.problem is problem for row in rows)]
-    parts: list[Table | PageFigure] = [
-        *(tables.to_page(rows, problem, about) for problem in problems),
-        *(PageFigure(*SHOWN[name], command, figures.to_svg(figure)) for name, figure in drawn.items()),
+# Reading
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A folder of predictions."""
+
+    path: Path
+    origin: Origin
+    methods: frozenset[str]
+
+
+def _open(path: Path) -> _Folder:
+    manifest = read_manifest(path, "a folder of predictions")
+    if manifest.get("kind") != KIND:
+        raise FileError(f"{path} holds {manifest.get('kind', 'something else')}, not {KIND}")
+    origin = origin_from_json(manifest, path)
+    if not origin.positions:
+        origin = _looked_up(path / PREDICTIONS, origin)
+    return _Folder(path, origin, frozenset(manifest.get("methods", {})))
+
+
+def _looked_up(file: Path, origin: Origin) -> Origin:
+    """Returns the origin of predictions that do not tell it, as far as their rows do."""
+    positions, devices = 0, set()
+    for table in iterate_parquet(file, ["truth", "predicted", "start", "device"]):
+        most = max((pc.max(table[name]).as_py() or 0) for name in ("truth", "predicted", "start"))
+        positions = max(positions, most + 1)
+        devices |= set(pc.unique(table["device"]).to_pylist())
+    return replace(origin, positions=positions, device="+".join(sorted(devices - {"", None})))
+
+
+def _check_ladders(folders: Sequence[_Folder]) -> None:
+    first = folders[0]
+    for folder in folders[1:]:
+        ladders = {one.origin.ladder for one in (first, folder)} - {""}
+        if folder.origin.positions != first.origin.positions or len(ladders) > 1:
+            raise InputError(
+                f"{first.path} and {folder.path} are predictions of different ladders, of "
+                f"{first.origin.positions} and {folder.origin.positions} positions: a report has one"
+            )
+
+
+def _by_role(folders: Sequence[_Folder]) -> dict[Role, list[_Folder]]:
+    """Returns which folders belong to which tables; several if they are other methods on the same data."""
+    found: dict[Role, list[_Folder]] = {}
+    for folder in folders:
+        for other in found.get(folder.origin.role, []):
+            if folder.origin != other.origin:
+                raise InputError(
+                    f"{other.path} and {folder.path} are both of the data “{folder.origin.role}”, but not of "
+                    "the same patches and starts: a report has one of each"
+                )
+            twice = sorted(folder.methods & other.methods)
+            if twice:
+                raise InputError(f"{other.path} and {folder.path} both hold the predictions of {twice[0]}")
+        found.setdefault(folder.origin.role, []).append(folder)
+    return found
+
+
+def _count(folders: Sequence[_Folder]) -> Predicted:
+    """Returns the predictions of one data set, counted; the oracle's are those of the first folder."""
+    galleries = [
+        one for one in (read_gallery(folder.path / EXAMPLES) for folder in folders) if one is not None
     ]
-    return build_page("dioptre: predictions against truth", [about, HOW_TO_READ], parts)
+    gallery: Gallery | None = galleries[0] if galleries else None
+    batches = chain.from_iterable(_batches(folder, at == 0) for at, folder in enumerate(folders))
+    origin = folders[0].origin
+    examples = [] if gallery is None else gallery.patch.tolist()
+    return Predicted(Counted(origin, tally(batches, origin.positions, examples)), gallery)
 
 
-# Figures
+def _batches(folder: _Folder, with_oracle: bool) -> Iterator[pa.Table]:
+    for table in iterate_parquet(folder.path / PREDICTIONS, READ):
+        yield table if with_oracle else table.filter(pc.not_equal(table["method"], ORACLE))
 
 
-def draw(table: pa.Table, rows: Sequence[Line], judged: Sequence[Trusted]) -> dict[str, "Figure"]:
-    """Returns all figures that predictions allow, by name."""
-    found = {
-        "three_problems": explained.three_problems(),
-        "sensors": explained.sensors(),
-        "saturated_point": explained.saturated_point(),
+# Writing
+
+
+def _files(
+    sets: Mapping[Role, Predicted], tables: Sequence[PaperTable], drawn: Sequence[Illustration], command: str
+) -> dict[str, bytes]:
+    """Returns all files of a report."""
+    first = next(iter(sets.values())) if Role.CENTRE not in sets else sets[Role.CENTRE]
+    trust = dict(sorted(first.counted.tally.trust.items()))
+    entries: dict[str, Any] = {
+        "data": {role.value: one.counted.origin.to_json() for role, one in sets.items()},
+        "tables": [table.to_json() for table in tables],
+        "trust": [
+            {"method": short_key(key), "steps": steps, **one.to_json()} for (key, steps), one in trust.items()
+        ],
     }
-    few = _few_looks(table, rows)
-    if few:
-        positions = int(pc.max(table["truth"]).as_py()) + 1
-        by_start = {name: (starts, errors) for name, (starts, _, errors) in few.items()}
-        by_blur = {name: (starts - sharp, errors) for name, (starts, sharp, errors) in few.items()}
-        found["error_by_start"] = curves.error_by_start(by_start, positions)
-        found["error_by_blur"] = curves.error_by_blur(by_blur, MOST_BLUR)
-        found["frames"] = _frames(rows)
-    if judged:
-        best = sorted(judged, key=lambda one: float(one.missed.mean()))[:DRAWN]
-        named = {f"{one.method}, {one.steps or 'all'} looks": one for one in best}
-        diagrams = {name: reliability(one.confidence, one.right) for name, one in named.items()}
-        risks = {name: risk_coverage(one.risk, one.missed) for name, one in named.items()}
-        found["reliability"] = figures.reliability_diagram(diagrams, "Is confidence true?")
-        found["risk_coverage"] = figures.risk_coverage_curves(risks, "Misses among accepted answers")
-    return found
-
-
-def _few_looks(table: pa.Table, rows: Sequence[Line]) -> dict[str, tuple[Any, Any, Any]]:
-    """Returns for the best methods with one look the start, the truth and the error of each answer."""
-    first = sorted((row for row in rows if row.steps == 1), key=lambda row: row.ours.mae)[:DRAWN]
-    found = {}
-    for row in first:
-        mine = table.filter(pc.and_(pc.equal(table["method"], row.method), pc.equal(table["steps"], 1)))
-        start, truth, predicted = (
-            mine[name].to_numpy().astype(np.int64) for name in ("start", "truth", "predicted")
-        )
-        found[row.method] = start, truth.astype(np.float64), (predicted - truth).astype(np.float64)
-    return found
-
-
-def _frames(rows: Sequence[Line]) -> "Figure":
-    """Returns the figure of frames against error: the best of each number of looks."""
-    best: dict[str, tuple[float, float]] = {}
-    for steps in sorted({row.steps for row in rows}):
-        mine = [row for row in rows if row.steps == steps and row.method != ORACLE]
-        for row in sorted(mine, key=lambda row: row.ours.mae)[:3]:
-            best[f"{row.method}, {steps or 'all'}"] = float(steps or EVERY), row.ours.mae
-    oracle = next((row.ours.mae for row in rows if row.method == ORACLE), None)
-    return curves.frames_against_error(best, oracle)
-
-
-def describe(manifest: dict[str, Any]) -> str:
-    """Returns what the predictions are of, in words."""
-    origin = "simulated patches, not real captures" if manifest["simulated"] else "imported patches"
-    return (
-        f"{manifest['patches']} {origin}, split {manifest['split']}. A method with few looks begins at "
-        f"{len(manifest['starts'])} positions. Errors are in indices. The last two columns are the paper's "
-        "numbers, on the paper's data."
-    )
+    text = json.dumps(entries, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    files = {JSON: f"{text}\n", MARKDOWN: formats.to_markdown(tables, trust)}
+    for table in tables:
+        files[f"table-{table.number}.csv"] = formats.to_csv(table)
+        files[f"table-{table.number}.tex"] = formats.to_latex(table)
+    pictures: dict[str, bytes] = {}
+    shown: list[PageFigure] = []
+    for one in drawn:
+        svg = figures.to_bytes(one.figure, "svg")
+        pictures[f"{FIGURES}/{one.name}.svg"] = svg
+        pictures[f"{FIGURES}/{one.name}.png"] = figures.to_bytes(one.figure, "png")
+        inside = figures.to_bytes(one.figure, "jpeg") if one.photographic else svg.decode()
+        shown.append(PageFigure(one.title, one.text, command, inside))
+    further = []
+    if trust:
+        further = [
+            formats.trust_to_page("Confidence", formats.TRUST_NOTE, *formats.trust_rows(trust)),
+            formats.trust_to_page("Risk", formats.RISK_NOTE, *formats.risk_rows(trust)),
+        ]
+    parts: list[Table | PageFigure] = [*(formats.to_page(table) for table in tables), *further, *shown]
+    about = [f"Confidence and figures are of the data of Table 1. {HOW_TO_READ}"]
+    files[PAGE] = build_page("dioptre: predictions against truth", about, parts)
+    return {name: content.encode() for name, content in files.items()} | pictures

@@ -159,8 +159,8 @@ class Prediction:
     """What decides predictions, beside the patches.
 
     Attributes:
-        methods: Keys or files of networks, separated by commas (`dioptre methods` lists the keys); all that
-            the patches allow by default.
+        methods: Keys or files of networks, separated by commas (`dioptre methods` lists the keys); all for
+            those that the patches allow, as by default, or with others: all,zncc-disparity@left.
         split: Which patches.
         starts: From how many lens positions, spread evenly over the ladder, a method with few looks begins;
             0 for all.

@@ -1,6 +1,6 @@
 """A shipped network from nothing: its stores simulated, its stages trained, its file exported.
 
-    OUT/stores/<name>        simulated stores
+    OUT/stores/<name>        simulated stores, and registered ones
     OUT/runs/<stage>         the runs of its stages, and of those that it builds on
     OUT/weights/<name>.onnx  the network
 
@@ -16,8 +16,8 @@ from dioptre.errors import FileError, InputError
 from dioptre.pipeline.depth_training import NAME as LEARNED_DEPTH
 from dioptre.pipeline.depth_training import train_learned_depth
 from dioptre.pipeline.processes import local_executor
-from dioptre.pipeline.recipes import SHIPPED, Catalogue, Stage
-from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.recipes import SHIPPED, Catalogue, RegisteredStore, Stage
+from dioptre.pipeline.registering import register
 from dioptre.pipeline.simulate import simulate
 from dioptre.train.cache import Done, unwatched
 from dioptre.train.export import Exported, export
@@ -60,7 +60,7 @@ def train_shipped(
             _check_recipe(run, stage)
             continue
         for store in stage.stores:
-            _make_store(store, catalogue.stores[store], out / "stores", done, say)
+            _make_store(store, catalogue, out / "stores", done, say)
         say(f"training {stage.name}")
         data = [out / "stores" / store for store in stage.stores]
         how = replace(stage.settings, device=settings.device, precision=settings.precision)
@@ -82,9 +82,16 @@ def _builds_on(stage: Stage, runs: Path) -> BuildsOn:
     )
 
 
-def _make_store(name: str, store: Simulation, stores: Path, done: Done, say: Say) -> None:
-    """Simulates a store that is not there yet."""
+def _make_store(name: str, catalogue: Catalogue, stores: Path, done: Done, say: Say) -> None:
+    """Simulates or registers a store that is not there yet, and before it the one that it is made from."""
     if (stores / name / MANIFEST).exists():
+        return
+    store = catalogue.stores[name]
+    if isinstance(store, RegisteredStore):
+        _make_store(store.source, catalogue, stores, done, say)
+        say(f"registering {name}")
+        with local_executor() as executor:
+            register(stores / store.source, stores / name, store.registration, executor, done)
         return
     say(f"simulating {name}")
     with local_executor() as executor:

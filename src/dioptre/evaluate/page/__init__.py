@@ -3,6 +3,7 @@
 Style, script and figures are inside the page. This module knows HTML, and nothing of methods or predictions.
 """
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -20,12 +21,14 @@ class Cell:
         value: What it is sorted by; its text if None.
         tint: One of TINTS, or nothing.
         hint: What is shown when the pointer rests on it.
+        small: A second line in small type.
     """
 
     text: str
     value: float | None = None
     tint: str = ""
     hint: str = ""
+    small: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,19 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Body:
+    """Rows of a table that belong together; they are sorted among themselves.
+
+    Attributes:
+        title: What stands above them; "" for nothing.
+        rows: Cells for each.
+    """
+
+    title: str
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True)
 class Table:
     """A table that can be sorted by any column.
 
@@ -51,14 +67,14 @@ class Table:
         title: Its title, also in the contents.
         note: What it is of, in a sentence or two.
         columns: From left to right.
-        rows: Cells for each.
+        bodies: From top to bottom.
         remarks: Lines below it.
     """
 
     title: str
     note: str
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    bodies: Sequence[Body]
     remarks: Sequence[str] = ()
 
 
@@ -70,13 +86,13 @@ class Figure:
         title: Its title, also in the contents.
         text: What it shows.
         command: What made it.
-        svg: The picture.
+        picture: SVG; or a JPEG, for a figure that is made of photographs.
     """
 
     title: str
     text: str
     command: str
-    svg: str
+    picture: str | bytes
 
 
 def build_page(title: str, about: Sequence[str], parts: Sequence[Table | Figure]) -> str:
@@ -98,17 +114,10 @@ def build_page(title: str, about: Sequence[str], parts: Sequence[Table | Figure]
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{_resource('style.css')}</style>\n</head>\n<body>\n"
-        f'<header><h1>{escape(title)}</h1>\n<button id="theme" type="button">light, dark</button></header>\n'
+        f'<header><h1>{escape(title)}</h1>\n<button id="theme" type="button">light / dark</button></header>\n'
         f'<nav aria-label="Contents"><h2>Contents</h2>\n<ol>\n{contents}</ol></nav>\n'
         f"<main>\n{paragraphs}{body}</main>\n<script>\n{_resource('script.js')}</script>\n</body>\n</html>\n"
     )
-
-
-def tint_best(values: Sequence[float], lower_is_better: bool) -> list[str]:
-    """Returns the tint of each number of a column: the best three values get one, equal ones the same."""
-    order = sorted(set(values), reverse=not lower_is_better)
-    tints = dict(zip(order, TINTS, strict=False))
-    return [tints.get(value, "") for value in values]
 
 
 def _part(part: Table | Figure, anchor: str) -> str:
@@ -117,26 +126,37 @@ def _part(part: Table | Figure, anchor: str) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    picture = figure.svg[figure.svg.index("<svg") :]  # without the XML declaration
     return (
-        f'<figure>\n<div class="picture" role="img" aria-label="{escape(figure.title)}">{picture}</div>\n'
+        f'<figure>\n<div class="picture" role="img" aria-label="{escape(figure.title)}">'
+        f"{_picture(figure.picture)}</div>\n"
         f"<figcaption>{escape(figure.text)} <code>{escape(figure.command)}</code></figcaption>\n</figure>\n"
     )
 
 
+def _picture(picture: str | bytes) -> str:
+    if isinstance(picture, str):
+        return picture[picture.index("<svg") :]  # without the XML declaration
+    return f'<img alt="" src="data:image/jpeg;base64,{b64encode(picture).decode()}">'
+
+
 def _table(table: Table) -> str:
     remarks = "".join(f'<p class="remark">{escape(one)}</p>\n' for one in table.remarks)
-    rows = "".join(
-        "<tr>"
-        + "".join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))
-        + "</tr>\n"
-        for row in table.rows
-    )
+    bodies = "".join(_body(body, table.columns) for body in table.bodies)
     return (
         f'<p>{escape(table.note)}</p>\n<div class="scroll"><table class="sortable">\n<thead>\n'
         f"{_groups(table.columns)}<tr>{''.join(_head(column) for column in table.columns)}</tr>\n</thead>\n"
-        f"<tbody>\n{rows}</tbody>\n</table></div>\n{remarks}"
+        f"{bodies}</table></div>\n{remarks}"
     )
+
+
+def _body(body: Body, columns: Sequence[Column]) -> str:
+    head = f'<th scope="rowgroup" colspan="{len(columns)}"><span>{escape(body.title)}</span></th>'
+    title = f'<tr class="title">{head}</tr>\n' if body.title else ""
+    rows = "".join(
+        f"<tr>{''.join(_cell(cell, column) for cell, column in zip(row, columns, strict=True))}</tr>\n"
+        for row in body.rows
+    )
+    return f"<tbody>\n{title}{rows}</tbody>\n"
 
 
 def _groups(columns: Sequence[Column]) -> str:
@@ -160,12 +180,15 @@ def _head(column: Column) -> str:
 
 def _cell(cell: Cell, column: Column) -> str:
     classes = " ".join(one for one in ("number" if column.number else "", cell.tint) if one)
+    small = f"<small>{escape(cell.small)}</small>" if cell.small else ""
     entries = [
         f'class="{classes}"' if classes else "",
         f'data-value="{cell.value!r}"' if cell.value is not None else "",
         f'title="{escape(cell.hint)}"' if cell.hint else "",
     ]
-    return f"<td {' '.join(one for one in entries if one)}>{escape(cell.text)}</td>".replace("<td >", "<td>")
+    return f"<td {' '.join(one for one in entries if one)}>{escape(cell.text)}{small}</td>".replace(
+        "<td >", "<td>"
+    )
 
 
 def _resource(name: str) -> str:

@@ -1,7 +1,6 @@
 "use strict";
-// Sorts a table by the column whose head is pressed: first the other way round than it is.
+// Sorts the bodies of a table by the column whose head is pressed; a second press turns the order round.
 for (const table of document.querySelectorAll("table.sortable")) {
-  const body = table.tBodies[0];
   const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
   const valueOf = (row, at) => {
     const cell = row.cells[at];
@@ -10,16 +9,17 @@ for (const table of document.querySelectorAll("table.sortable")) {
   heads.forEach((head, at) => {
     head.querySelector("button").addEventListener("click", () => {
       const upwards = head.getAttribute("aria-sort") !== "ascending";
-      const rows = [...body.rows];
-      rows.sort((one, other) => {
+      const compare = (one, other) => {
         const [a, b] = [valueOf(one, at), valueOf(other, at)];
         if (a === "" || b === "") return (a === "") - (b === ""); // what is not known stands last
         const order = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
         return upwards ? order : -order;
-      });
+      };
+      for (const body of table.tBodies) {
+        body.append(...[...body.rows].filter((row) => row.className !== "title").sort(compare));
+      }
       for (const other of heads) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", upwards ? "ascending" : "descending");
-      body.append(...rows);
     });
   });
 }
