@@ -59,7 +59,16 @@ from dioptre.dataset.packing import (
     read_frames,
 )
 from dioptre.dataset.rows import Row, rows_to_table
-from dioptre.dataset.shards import ShardWriter, check_codes, map_codes, prefetch, verify_file, verify_rows
+from dioptre.dataset.shards import (
+    Check,
+    ShardWriter,
+    check_codes,
+    map_codes,
+    prefetch,
+    verify_codes,
+    verify_file,
+    verify_rows,
+)
 from dioptre.errors import FileError, InputError
 
 KIND = "captures"
@@ -336,15 +345,22 @@ class CaptureReader:
                 capture.pages.check_runs(runs)
             capture.read(wanted, row, col, pixels)
 
-    def verify(self, table: pa.Table) -> None:
-        """Raises FileError if something has changed, as `PatchReader` says."""
-        with described_by(self._path):
-            captures = {name: dict(hashes) for name, hashes in self._manifest["captures"].items()}
-        for name, hashes in captures.items():
-            for ending, sha256 in hashes.items():
-                verify_file(_file(self._path, name, ending), sha256)
-            self._capture(name)
-        verify_rows(self._path, self._manifest, table, _hashed_lines)
+    def checks(self, table: pa.Table) -> list[Check]:
+        """Returns what checks each file, as `PatchReader` says."""
+        captures = self._manifest["captures"]
+        return [
+            *(partial(self._verify_capture, name, hashes) for name, hashes in captures.items()),
+            partial(verify_rows, self._path, self._manifest, table, _hashed_lines),
+        ]
+
+    def _verify_capture(self, name: str, hashes: Mapping[str, str]) -> None:
+        _check_name(name)
+        for ending in (CODES, INDEX):
+            if ending not in hashes:
+                raise FileError(f"{self._path / MANIFEST} has no hash of {name}.{ending}")
+        verify_file(_file(self._path, name, INDEX), hashes[INDEX])
+        verify_codes(_file(self._path, name, CODES), hashes[CODES], self._manifest)
+        self._capture(name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@
 A patch is a few runs of bytes in a large file. A checksum of the whole file would read all of it for one
 patch; that of a page is checked with what the system reads from the disk anyway, once for each opened file.
 
-The sum of a page is the sum of w[k] x[k] modulo 2^64 over its WORDS words x of 64 bits, with fixed odd weights
-w: no change of a single word goes unnoticed, and any other with a chance of about 2^-64. It finds damage, not
+The sum of a page is the sum of w[k] x[k] modulo 2^64 over its words x of 64 bits, with fixed odd weights w:
+no change of a single word goes unnoticed, and any other with a chance of about 2^-64. It finds damage, not
 forgery: for that, and for the checksums themselves, the manifest has the SHA-256 of the codes
 (`dioptre verify`).
 """

@@ -19,7 +19,7 @@ import math
 import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,9 +29,17 @@ from jaxtyping import Float32, Int, UInt16
 
 from dioptre.dataset.checksums import CheckedPages
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.manifest import canonical, described_by, plain_json, plan_of
+from dioptre.dataset.manifest import MANIFEST, canonical, described_by, plain_json, plan_of
 from dioptre.dataset.rows import Row, rows_to_table
-from dioptre.dataset.shards import ShardWriter, check_codes, map_codes, prefetch, verify_file, verify_rows
+from dioptre.dataset.shards import (
+    Check,
+    ShardWriter,
+    check_codes,
+    map_codes,
+    prefetch,
+    verify_codes,
+    verify_rows,
+)
 from dioptre.errors import FileError, InputError
 
 KIND = "patches"
@@ -243,14 +251,19 @@ class ShardReader:
                 for index in wanted:
                     shard.prefetch(first + index, 1)
 
-    def verify(self, table: pa.Table) -> None:
-        """Raises FileError if something has changed, as `PatchReader` says."""
-        with described_by(self._path):
-            hashes = [str(sha256) for sha256 in self._manifest["shards"]]
-        for number, sha256 in enumerate(hashes):
-            verify_file(_codes_file(self._path, number), sha256)
-            self._shard(number)
-        verify_rows(self._path, self._manifest, table, _hashed_lines)
+    def checks(self, table: pa.Table) -> list[Check]:
+        """Returns what checks each file, as `PatchReader` says."""
+        hashes, count = self._manifest["shards"], -(-int(self._manifest["count"]) // self._shard_size)
+        if len(hashes) != count:
+            raise FileError(f"{self._path / MANIFEST} has {len(hashes)} shards, not {count}")
+        return [
+            *(partial(self._verify_shard, number, sha256) for number, sha256 in enumerate(hashes)),
+            partial(verify_rows, self._path, self._manifest, table, _hashed_lines),
+        ]
+
+    def _verify_shard(self, number: int, sha256: str) -> None:
+        verify_codes(_codes_file(self._path, number), sha256, self._manifest)
+        self._shard(number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +283,7 @@ class _Shard:
     pages: CheckedPages | None
 
     def prefetch(self, first: int, count: int) -> None:
-        """Asks the system to begin reading some slices, counted through all patches, and nothing beside them."""
+        """Begins to read some slices, counted through all patches, and nothing beside them."""
         prefetch(self.memory, self.offset + first * self._slice_bytes, count * self._slice_bytes)
 
     def check(self, pages: CheckedPages, patch: int, indices: Int[np.ndarray, " m"]) -> None:

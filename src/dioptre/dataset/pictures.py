@@ -19,6 +19,7 @@ from jaxtyping import Float32, Shaped
 
 from dioptre.dataset.arrays import ARRAY_SUFFIXES, read_array
 from dioptre.dataset.decoding import PICTURE_SUFFIXES, Picture, decode_picture, quiet_readers, white_of
+from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.names import natural_key, series_pattern, view_of, with_view, without_view
 from dioptre.dataset.tiff import TIFF_SUFFIXES, count_pages, read_tiff
 from dioptre.errors import InputError, StackFileError
@@ -210,6 +211,7 @@ def _both_views(pair: dict[str, Path]) -> tuple[Path, Path]:
 def _read_alike(files: list[Path], progress: Progress | None) -> Shaped[np.ndarray, "picture row col"]:
     """Returns the pictures of these files, which must all have one size and bit depth."""
     first = _read_picture(files[0])
+    refuse_larger(files[0].parent, len(files) * first.nbytes, StackFileError)
     codes = np.empty((len(files), *first.shape), first.dtype)
     for at, file in enumerate(files):
         picture = _read_picture(file) if at else first

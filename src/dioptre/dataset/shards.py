@@ -223,6 +223,19 @@ def prefetch(memory: mmap.mmap, begin: int, length: int) -> None:
         memory.madvise(mmap.MADV_WILLNEED, begin - before, before + length)
 
 
+Check = Callable[[], None]
+"""Raises FileError if something of a store is not what was written."""
+
+
+def verify_codes(path: Path, sha256: str, manifest: Mapping[str, Any]) -> None:
+    """Raises FileError if a file of codes, or its checksums, are not those that were written."""
+    verify_file(path, sha256)
+    if CHECKSUMS in manifest:
+        sums = path.with_suffix(f".{SUMS}")
+        if (read_sums(sums, path.stat().st_size) != sums_of_file(path)).any():
+            raise FileError(f"{sums} has changed since it was written")
+
+
 def verify_file(path: Path, sha256: str) -> None:
     """Raises FileError if a file is not the one that was written."""
     if not path.is_file():

@@ -18,6 +18,7 @@ from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import (
     begin_folder,
     clear_leftovers,
+    hash_file,
     join_parquet,
     read_parquet,
     write_file,
@@ -81,7 +82,7 @@ def predict_store(
         _write_parts(parts, piece, executor, done)
         clear_leftovers(out)
         count = _join(parts, out / PREDICTIONS)
-        write_manifest(out, plan)
+        write_manifest(out, {**plan, "rows": count, "sha256": hash_file(out / PREDICTIONS)})
     return count
 
 
