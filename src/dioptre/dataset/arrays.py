@@ -42,6 +42,10 @@ def _load_array(path: Path) -> Shaped[np.ndarray, "..."]:
     """Returns the stack of an .npz, or that of an .npy without loading it yet."""
     with path.open("rb") as file:
         if file.read(2) != b"PK":  # not a zip, as which an .npz begins
+            file.seek(0)
+            size, head = array_bytes(file.read(MOST_HEADER))
+            if head + size > path.stat().st_size:
+                raise StackFileError(f"{path} is cut short: it has less than {head + size} bytes")
             return np.lib.format.open_memmap(path, mode="r")
         file.seek(0)
         with np.load(file, allow_pickle=False) as arrays:

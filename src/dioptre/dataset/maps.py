@@ -6,6 +6,7 @@ Values come back as they are in the file, of its own type: what they mean, their
 import io
 import struct
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,8 @@ def decode_exr(data: bytes, name: str) -> Float[np.ndarray, "map_row map_col"]:
         raise MapFileError(f"{name} is a damaged OpenEXR file, or cut short")
     refuse_larger(name, _exr_bytes(data), MapFileError)
     try:
-        channels = OpenEXR.File(io.BytesIO(data), separate_channels=True).channels()
+        with redirect_stdout(None):  # where it prints what it finds wrong
+            channels = OpenEXR.File(io.BytesIO(data), separate_channels=True).channels()
     except Exception as error:  # RuntimeError, TypeError, MemoryError, ...
         raise MapFileError(f"{name} is not a readable OpenEXR file: {first_line(error)}") from None
     chosen = next(iter(channels)) if len(channels) == 1 else "R"
@@ -114,6 +116,8 @@ def _is_cut_exr(data: bytes) -> bool:
         if lines is None:  # a compression of later years
             return False
         chunks = -(-(bottom - top + 1) // lines)
+        if not 0 < 8 * chunks <= len(data):
+            return True
         offsets = struct.unpack_from(f"<{chunks}Q", data, at)
         ends = [offset + 8 + struct.unpack_from("<I", data, offset + 4)[0] for offset in offsets]
     except (struct.error, KeyError, ValueError, IndexError):

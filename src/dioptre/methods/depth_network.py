@@ -103,8 +103,8 @@ class DepthNetwork:
 @cache
 def _load(path: Path) -> tuple[Any, str]:
     """Returns the session of a file and its hash; once for each file."""
-    session, sha256 = open_network(path)
-    if session.get_modelmeta().custom_metadata_map.get(METADATA) != KIND:
+    session, metadata, sha256 = open_network(path)
+    if metadata.get(METADATA) != KIND:
         raise NetworkError(f"{path} is not a depth network of dioptre's: it has no metadata {METADATA!r}")
     inputs = [one.name for one in session.get_inputs()]
     if inputs != [INPUT] or OUTPUT not in [one.name for one in session.get_outputs()]:

@@ -37,6 +37,7 @@ NETWORK: Final = ".onnx"
 METADATA = "dioptre"
 BATCH = 32  # looks at a time: enough to keep all cores busy
 CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
+FATAL = 4  # of ONNX Runtime's levels: what is less comes as an exception, or does not matter
 FIRST_RUN_S = 60.0  # that a network from elsewhere may take for its first answer
 TYPES = {
     "pixels": "tensor(float)",
@@ -122,20 +123,19 @@ class LearnedFamily:
 @cache
 def _load(path: Path) -> "tuple[InferenceSession, Card, tuple[str, ...], str]":
     """Returns the session of a file, its card, the names of its inputs, and its hash; once for each file."""
-    session, sha256 = open_network(path)
-    text = session.get_modelmeta().custom_metadata_map.get(METADATA)
-    if text is None:
+    session, metadata, sha256 = open_network(path)
+    if METADATA not in metadata:
         raise NetworkError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
     try:
-        card = Card.from_json(text)
+        card = Card.from_json(metadata[METADATA])
         _check_inputs(session, card)
     except (KeyError, TypeError, ValueError) as error:
         raise NetworkError(f"{path} cannot be used: {error}") from None
     return session, card, tuple(one.name for one in session.get_inputs()), sha256
 
 
-def open_network(path: Path) -> "tuple[InferenceSession, str]":
-    """Returns the session of a file, and the file's SHA-256.
+def open_network(path: Path) -> "tuple[InferenceSession, dict[str, str], str]":
+    """Returns the session of a file, its metadata, and the file's SHA-256.
 
     Raises:
         NetworkError: If it cannot be read.
@@ -143,10 +143,12 @@ def open_network(path: Path) -> "tuple[InferenceSession, str]":
     try:
         content = path.read_bytes()
         session = session_of(content)
+        metadata = dict(session.get_modelmeta().custom_metadata_map)
+        _ = session.get_inputs(), session.get_outputs()  # names that are no text raise here
     except Exception as error:  # ONNX Runtime raises what it likes
         reason = (str(error) or repr(error)).splitlines()[0]
         raise NetworkError(f"{path} cannot be read: {reason}") from None
-    return session, hashlib.sha256(content).hexdigest()
+    return session, metadata, hashlib.sha256(content).hexdigest()
 
 
 def _check_inputs(session: "InferenceSession", card: Card) -> None:
@@ -245,7 +247,10 @@ def session_of(model: Path | bytes) -> "InferenceSession":
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = workers()
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    options.log_severity_level = FATAL
+    return onnxruntime.InferenceSession(
+        model, options, providers=["CPUExecutionProvider"], enable_fallback=0
+    )  # it would print that it tries the same again
 
 
 def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:

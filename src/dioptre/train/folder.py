@@ -16,6 +16,7 @@ first:
      "start_from": lineage | null, "after": [lineage ...], "teacher": lineage | null}
 """
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -198,7 +199,9 @@ def load_state(path: Path, device: torch.device) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        found = torch.load(path, weights_only=True, map_location=device)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about what is refused
+            found = torch.load(path, weights_only=True, map_location=device)
     except Exception as error:  # a damaged file raises nearly anything: EOFError, UnpicklingError, ...
         reason = (str(error) or repr(error)).splitlines()[0]
         raise FileError(f"{path} cannot be read as weights: {reason}") from None
