@@ -2,7 +2,7 @@
 
     python -m benchmarks.fuzz --seconds 600 --seed 1        mutants, one after the other
     python -m benchmarks.fuzz --seconds 60 --only 4711      one of them again
-    python -m benchmarks.fuzz.interrupts --trials 100       stopped commands, resumed, and compared byte by byte
+    python -m benchmarks.fuzz.interrupts --trials 100       stopped commands, resumed and compared
 
 seeds     small good files of every kind, made on the spot, and what reads them
 mutate    changes that know the structure of a file: headers, lengths, names, values

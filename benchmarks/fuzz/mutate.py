@@ -22,8 +22,8 @@ Mutation = Callable[[bytes, Rng], bytes]
 
 NUMBERS = (0, 1, -1, 2, 127, 255, 256, 32767, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63, 10**30)
 ODD: tuple[Any, ...] = (
-    None, True, False, "", "x", "a\nb", "../../etc/passwd", "\0", "é" * 300, [], {}, [None], [[[]]], {"a": {}},
-    0.5, -0.0, 1e308, float("nan"), float("inf"), float("-inf"), *NUMBERS,
+    None, True, False, "", "x", "a\nb", "../../etc/passwd", "\0", "é" * 300, [], {}, [None], [[[]]],
+    {"a": {}},     0.5, -0.0, 1e308, float("nan"), float("inf"), float("-inf"), *NUMBERS,
 )  # fmt: skip
 
 
@@ -147,8 +147,8 @@ def change_text(data: bytes, rng: Rng) -> bytes:
     text = data.decode("utf-8", "replace")
     found = list(re.finditer(r'-?[0-9.]+(?:e-?[0-9]+)?|"[^"\n]*"|[A-Za-z_]+|\n', text))
     chosen = pick(rng, found)
-    odd = pick(rng, ("", "nan", "inf", "-inf", "1e400", "-1", "0", "true", '""', "[]", "[[1, 2], 3]", "\n", "x",
-                     "9" * 5000, "\0", "é", "{}", "'", '"""', ",", "=", "2147483648", '"../../x"', "#"))  # fmt: skip
+    odd = pick(rng, ("", "nan", "inf", "-inf", "1e400", "-1", "0", "true", '""', "[]", "[[1, 2], 3]", "\n",
+                     "x", "9" * 5000, "\0", "é", "{}", "'", '"""', ",", "=", "2147483648", "#"))  # fmt: skip
     return (text[: chosen.start()] + odd + text[chosen.end() :]).encode()
 
 

@@ -6,7 +6,7 @@ import socket
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,8 @@ from dioptre.stack import FocalStack
 GRID = FocusGrid.uniform(10.0, 0.1, 5)
 FORM = StoreFormat(GRID, size=16, views=2, black=0.0, white=4095.0)
 ROW: dict[str, object] = {
-    "scene": "a", "capture": "c", "split": "test", "row": 0, "col": 0, "truth": 1, "where_x": 0.0, "where_y": 0.5,
+    "scene": "a", "capture": "c", "split": "test", "row": 0, "col": 0, "truth": 1, "where_x": 0.0,
+    "where_y": 0.5,
 }  # fmt: skip
 HASH = "0" * 64
 NAMES = tuple(f"IMG_{at}.png" for at in range(5))
@@ -116,7 +117,11 @@ def _stacks(root: Path) -> Iterator[Seed]:
         "stack.tif": _bytes_of(lambda file: tifffile.imwrite(file, codes[:, 0], photometric="minisblack")),
     }
     for name, content in files.items():
-        yield _seed(root, f"stack-{name}", {name: content}, lambda folder, name=name: _touch(folder / name))
+        yield _seed(root, f"stack-{name}", {name: content}, partial(_apply, _touch, name))
+
+
+def _apply(read: Callable[[Path], object], name: str, folder: Path) -> object:
+    return read(folder / name)
 
 
 def _touch(path: Path) -> float:
@@ -136,7 +141,7 @@ def _maps(root: Path) -> Iterator[Seed]:
         "map.png": cv2.imencode(".png", _codes(12, 9))[1].tobytes(),
     }
     for name, content in files.items():
-        yield _seed(root, f"map-{name}", {name: content}, lambda folder, name=name: read_map(folder / name))
+        yield _seed(root, f"map-{name}", {name: content}, partial(_apply, read_map, name))
 
 
 def _tables(root: Path) -> Iterator[Seed]:
@@ -194,8 +199,8 @@ def _stores(root: Path) -> Iterator[Seed]:
         capture.write_frame("a", index, view, _codes(16, 48) >> 4)
     capture.complete("a", [ROW, ROW])
     capture.finish()
-    files = ("manifest.json", "patches.parquet", "captures/a.json", "captures/a.codes", "captures/a.sums")
-    yield Seed("captures", captures, files, _read_store)
+    parts = ("captures/a.json", "captures/a.codes", "captures/a.sums")
+    yield Seed("captures", captures, ("manifest.json", "patches.parquet", *parts), _read_store)
 
 
 def _read_store(folder: Path) -> object:
@@ -244,7 +249,7 @@ def _archives(root: Path) -> Iterator[Seed]:
             root,
             f"archive{suffix}",
             {name: file.getvalue()},
-            lambda folder, name=name: _unpack(folder / name),
+            partial(_apply, _unpack, name),
         )
 
 

@@ -76,6 +76,7 @@ FOLDER = "captures"
 CODES, INDEX = "codes", "json"  # endings of a capture's files
 FILE = "file"  # the column that names a patch's capture
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")  # none begins with a dot
+LONGEST_NAME = 200  # letters: files have endings, and systems allow 255
 HASHED = ("format", "config", "frame", "captures", "summary")  # entries of the manifest
 OPEN_CAPTURES = 256  # each open capture holds a file descriptor, of which a process often has 1024
 KNOWN_CAPTURES = 4096  # whose lists of frames, a few kilobytes each, are kept: reading one is slow
@@ -273,8 +274,10 @@ class CaptureWriter:
 
 
 def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name):
-        raise InputError(f"a capture's name is letters, digits, '-', '_' and '.', not {name!r}")
+    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise InputError(
+            f"a capture's name is at most {LONGEST_NAME} letters, digits, '-', '_' and '.', not {name[:80]!r}"
+        )
 
 
 def _file(path: Path, name: str, ending: str) -> Path:

@@ -37,6 +37,7 @@ FAR_FIRST, NEAR_FIRST = "far-to-near", "near-to-far"
 PER_METRE = {"m": 1.0, "mm": 1000.0}
 PATHS = ("right", "depth", "confidence", "labels")  # entries that are paths, from the folder
 LABEL_HEADERS = (["row", "col", "index"], ["row", "col", "dioptres"])
+LONGEST_NAME = 200  # letters
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 ENTRIES: dict[str, tuple[type, ...]] = {
     "camera": (str,), "scene": (str,), "split": (str,), "slices": (str,), "right": (str,), "order": (str,),
@@ -89,6 +90,8 @@ class OwnCapture:
         _one_of("split", self.split, SPLITS)
         _one_of("order", self.order, (FAR_FIRST, NEAR_FIRST))
         _one_of("depth_unit", self.depth_unit, tuple(PER_METRE))
+        if len(self.name) > LONGEST_NAME:
+            raise InputError(f"the folder's name has {len(self.name)} letters, not {LONGEST_NAME} or less")
         if not NAME.fullmatch(self.name):
             raise InputError(f"the folder's name {self.name!r} has more than letters, digits, - _ and .")
         if (self.depth is None) == (self.labels is None):
