@@ -10,6 +10,11 @@ from dioptre.problem import Problem
 from dioptre.train.recipe import BuildsOn, Recipe, learning_rate
 
 
+def test_a_seed_is_not_negative() -> None:
+    with pytest.raises(InputError, match="a seed is 0 or more, not -1"):
+        Recipe(seed=-1).check()
+
+
 def test_the_defaults_are_the_papers_recipe() -> None:
     paper = Recipe()
     assert (paper.learning_rate, paper.beta1, paper.beta2) == (1e-3, 0.5, 0.999)

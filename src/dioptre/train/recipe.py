@@ -90,6 +90,8 @@ class Recipe:
             raise InputError(f"only a one-hot network has a stem for each position, not a {self.network} one")
         if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
             raise InputError("steps, batch, width and learning rate are positive")
+        if self.seed < 0:
+            raise InputError(f"a seed is 0 or more, not {self.seed}")
         if self.frozen and (self.network != "looks" or self.flips != "none" or self.crops):
             raise InputError(
                 "only a network of looks has a network of one look to freeze; it sees patches as they are"
