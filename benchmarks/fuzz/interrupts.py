@@ -27,14 +27,12 @@ RESUMES = 3  # stops before a command is let run to its end
 MOVING = ("events.out",)  # names of files that differ from run to run: TensorBoard's hold times
 
 
-def commands(root: Path) -> dict[str, list[str]]:
-    """Returns long commands, each without the folder that it writes; what they read is made below a root."""
+def commands(root: Path, patches: int) -> dict[str, list[str]]:
+    """Returns long commands, each without the folder that it writes; what they read lies below a root."""
     store = root / "store"
-    if not store.exists():
-        run(["simulate", str(store), "--patches", "96", "--seed", "5"], check=True)
     methods = "local-norm-dist-sq-4,zncc-disparity,dioptre-single-dp"
     found = {
-        "simulate": ["simulate", "OUT", "--patches", "160", "--seed", "7"],
+        "simulate": ["simulate", "OUT", "--patches", str(patches), "--seed", "7"],
         "predict": ["predict", str(store), "OUT", "--methods", methods, "--split", "all", "--starts", "5"],
         "register": ["register", str(store), "OUT"],
     }
@@ -140,6 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz.interrupts", description=__doc__)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--patches", type=int, default=160, help="of a simulated store; 64 are a shard")
     parser.add_argument("--commands", default="", help="some of them, separated by commas")
     given = parser.parse_args(arguments)
     rng = np.random.default_rng(given.seed)
@@ -148,7 +147,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         wanted = [name for name in given.commands.split(",") if name]
-        chosen = {name: one for name, one in commands(root).items() if not wanted or name in wanted}
+        chosen = {name: one for name, one in commands(root, given.patches).items() if not wanted or name in wanted}
+        if any(str(root / "store") in words for words in chosen.values()):
+            run(["simulate", str(root / "store"), "--patches", "96", "--seed", "5"], check=True)
         good: dict[str, Good] = {}
         for name, words in chosen.items():
             out, began = root / f"good-{name}", time.monotonic()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dioptre.errors import InputError
 from dioptre.problem import Problem
 from dioptre.train.recipe import BuildsOn, Recipe, learning_rate
 
