@@ -147,7 +147,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         wanted = [name for name in given.commands.split(",") if name]
-        chosen = {name: one for name, one in commands(root, given.patches).items() if not wanted or name in wanted}
+        chosen = {
+            name: one for name, one in commands(root, given.patches).items() if not wanted or name in wanted
+        }
         if any(str(root / "store") in words for words in chosen.values()):
             run(["simulate", str(root / "store"), "--patches", "96", "--seed", "5"], check=True)
         good: dict[str, Good] = {}

@@ -11,12 +11,14 @@ import cv2
 import numpy as np
 import pytest
 import tifffile
+from tests.dataset.published_tree import write_exr
 
 from dioptre.dataset import limits
 from dioptre.dataset.archives import read_archive
+from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.headers import picture_bytes
 from dioptre.dataset.limits import LIMIT, largest_bytes, machine_bytes, read_text, set_limit
-from dioptre.dataset.maps import read_map
+from dioptre.dataset.maps import _exr_header, read_map
 from dioptre.dataset.pictures import read_pictures
 from dioptre.errors import CaptureFileError, FileError, InputError, MapFileError, StackFileError
 from dioptre.optics import CameraModel, FocusGrid
@@ -141,3 +143,30 @@ def test_text_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_TEXT", 1000)
     with pytest.raises(FileError, match="/dev/zero has more than"):
         read_text(Path("/dev/zero"))
+
+
+# What `python -m benchmarks.fuzz` found, as small as it goes
+
+
+def test_an_exr_whose_chunks_lie_beyond_all_numbers_is_damaged(tmp_path: Path) -> None:
+    write_exr(tmp_path / "map.exr", np.ones((12, 9), np.float32))
+    content = (tmp_path / "map.exr").read_bytes()
+    _, at = _exr_header(content)
+    (tmp_path / "map.exr").write_bytes(content[:at] + b"\xff" * 8 + content[at + 8 :])
+    with pytest.raises(MapFileError, match="damaged OpenEXR file"):
+        read_map(tmp_path / "map.exr")
+
+
+def test_an_array_of_nothing_times_endless_is_refused_silently(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f4", "fortran_order": False, "shape": (0, 2**53, 2**53)}
+    )
+    (tmp_path / "a.npy").write_bytes(file.getvalue())
+    with pytest.raises(StackFileError, match="an array without pixels"):
+        read_pictures(tmp_path / "a.npy")
+
+
+def test_a_patch_is_not_larger_than_any_sensor() -> None:
+    with pytest.raises(InputError, match="at most 65536 rows and columns"):
+        StoreFormat(FocusGrid.learnaf(), 2**64, 2, 0.0, 1.0)

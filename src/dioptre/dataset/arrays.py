@@ -44,6 +44,8 @@ def _load_array(path: Path) -> Shaped[np.ndarray, "..."]:
         if file.read(2) != b"PK":  # not a zip, as which an .npz begins
             file.seek(0)
             size, head = array_bytes(file.read(MOST_HEADER))
+            if size == 0:
+                raise StackFileError(f"{path} holds an array without pixels")
             if head + size > path.stat().st_size:
                 raise StackFileError(f"{path} is cut short: it has less than {head + size} bytes")
             return np.lib.format.open_memmap(path, mode="r")

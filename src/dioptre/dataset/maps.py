@@ -120,7 +120,7 @@ def _is_cut_exr(data: bytes) -> bool:
             return True
         offsets = struct.unpack_from(f"<{chunks}Q", data, at)
         ends = [offset + 8 + struct.unpack_from("<I", data, offset + 4)[0] for offset in offsets]
-    except (struct.error, KeyError, ValueError, IndexError):
+    except (struct.error, KeyError, ValueError, IndexError, OverflowError):
         return True
     return not ends or min(offsets) < at or max(ends) > len(data)
 
@@ -130,7 +130,7 @@ def _exr_bytes(data: bytes) -> int:
     try:
         entries, _ = _exr_header(data)
         left, top, right, bottom = struct.unpack("<4i", entries["dataWindow"])
-    except (struct.error, KeyError, ValueError, IndexError):
+    except (struct.error, KeyError, ValueError, IndexError, OverflowError):
         return sys.maxsize
     channels = max(1, entries.get("channels", b"").count(b"\0") // 8)  # each has its name, and zeros after it
     return abs(bottom - top + 1) * abs(right - left + 1) * 4 * channels

@@ -15,6 +15,7 @@ Kind = Literal["one-hot", "move", "looks"]
 Distance = Literal["squared", "absolute"]
 Flips = Literal["none", "rows", "both", "all"]
 
+WIDEST = 16.0  # times the channels; the paper's is 4
 PARTS = {"crops": "the steps", "untold": "the patches", "distillation": "what is learned"}
 
 
@@ -113,7 +114,15 @@ class Recipe:
 
     @classmethod
     def from_json(cls, entries: dict[str, Any]) -> "Recipe":
-        """Returns the recipe that `to_json` wrote."""
+        """Returns the recipe that `to_json` wrote.
+
+        Raises:
+            InputError: If there is no network so wide.
+            KeyError, TypeError, ValueError: If it is no recipe.
+        """
+        width = entries.get("width", cls.width)
+        if not isinstance(width, int | float) or not 0 < width <= WIDEST:
+            raise InputError(f"the width of a network is above 0 and at most {WIDEST:g}, not {width!r}")
         return cls(**{**entries, "problem": Problem(entries["problem"])})
 
 
