@@ -71,18 +71,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kind", default="", help="only seeds whose name holds this")
     given = parser.parse_args(arguments)
     set_limit(LIMIT_GB)
-    tally, began = Tally(), time.monotonic()
+    tally = Tally()
     with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder, keep_out_foreign_lines() as sink:
         seeds = [seed for seed in make_seeds(Path(folder)) if given.kind in seed.name]
         for seed in seeds:
             assert seed.contents  # kept: a lock is deleted by who holds it
             seed.read(seed.folder)  # what is not changed is read
         _limit_memory()
+        began = time.monotonic()
         numbers = [given.only] if given.only is not None else _until(began + given.seconds)
         for number in numbers:
-            _run(seeds, given.seed, number, tally, verbose=given.only is not None)
+            run_mutant(seeds, given.seed, number, tally, verbose=given.only is not None)
+        seconds = time.monotonic() - began
         foreign = 0 if sink is None else sink.seek(0, os.SEEK_END)
-    _report(tally, time.monotonic() - began, foreign)
+    _report(tally, seconds, foreign)
     return 1 if tally.findings else 0
 
 
@@ -103,8 +105,8 @@ def _until(end: float) -> Iterator[int]:
         number += 1
 
 
-def _run(seeds: Sequence[Seed], seed: int, number: int, tally: Tally, verbose: bool) -> None:
-    """Reads one mutant."""
+def run_mutant(seeds: Sequence[Seed], seed: int, number: int, tally: Tally, verbose: bool = False) -> None:
+    """Reads one mutant, and puts the good file back."""
     rng = np.random.default_rng([seed, number])
     chosen = seeds[int(rng.integers(len(seeds)))]
     name = chosen.files[int(rng.integers(len(chosen.files)))]
@@ -129,7 +131,7 @@ def _run(seeds: Sequence[Seed], seed: int, number: int, tally: Tally, verbose: b
         tally.find(f"hang of {chosen.name}", where)
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        ours = [one for one in traceback.extract_tb(error.__traceback__) if "dioptre" in one.filename]
+        ours = [one for one in traceback.extract_tb(error.__traceback__) if "/dioptre/" in one.filename]
         at = ours[-1] if ours else last
         tally.find(f"{type(error).__name__} in {Path(at.filename).name}:{at.lineno} ({chosen.name})", where)
         if verbose:

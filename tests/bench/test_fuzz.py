@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from benchmarks.fuzz import interrupts
+from benchmarks.fuzz.__main__ import Tally, run_mutant
+from benchmarks.fuzz.seeds import Seed
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,22 +30,18 @@ def test_ten_seconds_of_mutants_are_refused_or_read() -> None:
     assert summary["findings"] == 0, said
 
 
-def test_the_harness_sees_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    from benchmarks.fuzz import __main__ as fuzz  # noqa: PLC0415  # which sets limits of memory when it runs
-
-    tally = fuzz.Tally()
-
+def test_the_harness_sees_a_traceback_and_what_is_printed(tmp_path: Path) -> None:
     def fail(_folder: Path) -> object:
+        print("hello")  # noqa: T201
         raise ZeroDivisionError
 
-    seed = fuzz.Seed("broken", Path(__file__).parent, (), fail)
-    monkeypatch.setattr(type(seed), "contents", {"x.json": b"{}"}, raising=False)
-    del capsys
-    broken = fuzz.Seed("broken", Path("/nowhere"), ("x.json",), fail)
-    monkeypatch.setattr(Path, "write_bytes", lambda _path, _content: 0)
-    fuzz._run([broken], 0, 0, tally, verbose=False)
-    assert tally.findings.total() == 1
-    assert "ZeroDivisionError" in next(iter(tally.findings))
+    (tmp_path / "x.json").write_bytes(b"{}")
+    tally = Tally()
+    run_mutant([Seed("broken", tmp_path, ("x.json",), fail)], 0, 0, tally)
+    failed, printed = sorted(tally.findings)
+    assert failed.startswith("ZeroDivisionError in test_fuzz.py:")
+    assert printed == "broken prints 'hello'"
+    assert (tmp_path / "x.json").read_bytes() == b"{}"
 
 
 def test_a_stopped_simulation_is_resumed_to_the_same_bytes() -> None:

@@ -64,8 +64,8 @@ def test_many_small_pictures_are_a_large_stack(tmp_path: Path, monkeypatch: pyte
     for at in range(3):
         cv2.imwrite(str(tmp_path / f"{at}.png"), np.zeros((64, 64), np.uint16))
     assert len(read_pictures(tmp_path).codes) == 3
-    monkeypatch.setenv(LIMIT, "2e-5")  # two of them
-    with pytest.raises(StackFileError, match=r"would take 2\.46e-05 GB"):
+    monkeypatch.setenv(LIMIT, "4e-5")  # two of them, as pixels
+    with pytest.raises(StackFileError, match=r"would take 4\.92e-05 GB"):
         read_pictures(tmp_path)
 
 
