@@ -181,13 +181,13 @@ def _why_no_manifest(folder: Path, what: str) -> str:
 
 
 @contextmanager
-def described_by(folder: Path) -> Iterator[None]:
+def described_by(folder: Path, what: str = "a patch store") -> Iterator[None]:
     """Lets entries be taken from a manifest; one that is missing or impossible is a FileError."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         told = str(error) if isinstance(error, DioptreError) else repr(error)
-        raise FileError(f"{folder / MANIFEST} does not describe a patch store: {told}") from None
+        raise FileError(f"{folder / MANIFEST} does not describe {what}: {told}") from None
 
 
 # Files

@@ -31,13 +31,14 @@ from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.manifest import (
     MANIFEST,
     begin_folder,
+    described_by,
     hash_file,
     read_manifest,
     write_file,
     write_manifest,
 )
 from dioptre.dataset.schema import RUN, VALIDATION
-from dioptre.errors import DioptreError, FileError
+from dioptre.errors import FileError
 from dioptre.train.feed import JoinedStores
 from dioptre.train.networks import NETWORKS, NetworkKind
 from dioptre.train.recipe import BuildsOn, Recipe
@@ -138,19 +139,9 @@ def open_run(path: Path) -> Run:
     RUN.check(path / MANIFEST, entries)
     VALIDATION.check(path / MANIFEST, entries["validation"])
     run = Run(path, entries)
-    with describing(path):
+    with described_by(path, WHAT):
         _ = run.recipe, run.format, run.kind, run.looks  # raise if they are wrong
     return run
-
-
-@contextmanager
-def describing(path: Path) -> Iterator[None]:
-    """Lets entries be taken from a run's manifest; one that is missing or impossible is a FileError."""
-    try:
-        yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        told = str(error) if isinstance(error, DioptreError) else repr(error)
-        raise FileError(f"{path / MANIFEST} does not describe {WHAT}: {told}") from None
 
 
 # Runs that are being written
