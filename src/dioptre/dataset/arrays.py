@@ -43,9 +43,9 @@ def _load_array(path: Path) -> Shaped[np.ndarray, "..."]:
     with path.open("rb") as file:
         if file.read(2) != b"PK":  # not a zip, as which an .npz begins
             file.seek(0)
-            size, head = array_bytes(file.read(MOST_HEADER))
+            size, head, shape = array_bytes(file.read(MOST_HEADER))
             if size == 0:
-                raise StackFileError(f"{path} holds an array without pixels")
+                raise StackFileError(f"{path} holds an array without pixels, of shape {shape}")
             if head + size > path.stat().st_size:
                 raise StackFileError(f"{path} is cut short: it has less than {head + size} bytes")
             return np.lib.format.open_memmap(path, mode="r")
@@ -60,7 +60,7 @@ def _refuse_bomb(path: Path, archive: zipfile.ZipFile, name: str) -> None:
     """Raises if an array of an .npz takes too much memory, or more than its file holds."""
     member = archive.getinfo(name if name in archive.namelist() else f"{name}.npy")
     with archive.open(member) as file:
-        size, head = array_bytes(file.read(MOST_HEADER))
+        size, head, _ = array_bytes(file.read(MOST_HEADER))
     refuse_larger(path, size, StackFileError)
     if head + size != member.file_size:
         raise StackFileError(

@@ -85,8 +85,8 @@ READERS: Mapping[bytes, Callable[[bytes], int | None]] = {
 """What a file begins with, and who knows its size."""
 
 
-def array_bytes(begin: bytes) -> tuple[int, int]:
-    """Returns how many bytes the array of an .npy takes, and how many its head does.
+def array_bytes(begin: bytes) -> tuple[int, int, tuple[int, ...]]:
+    """Returns how many bytes the array of an .npy takes, how many its head does, and its shape.
 
     Args:
         begin: The first MOST_HEADER bytes of the file, or all of it.
@@ -103,4 +103,4 @@ def array_bytes(begin: bytes) -> tuple[int, int]:
         raise ValueError("it holds objects, not numbers")
     if any(length < 0 for length in shape):
         raise ValueError(f"its shape is {shape}")
-    return math.prod(shape) * dtype.itemsize, head.tell()
+    return math.prod(shape) * dtype.itemsize, head.tell(), shape

@@ -67,7 +67,7 @@ def decode_map(data: bytes, name: str) -> Map:
 
 def _decode_npy(data: bytes, name: str) -> Shaped[np.ndarray, "..."]:
     try:
-        size, head = array_bytes(data[:MOST_HEADER])
+        size, head, _ = array_bytes(data[:MOST_HEADER])
         if head + size > len(data):
             raise MapFileError(f"it has {len(data)} bytes, not {head + size}")
         found = np.load(io.BytesIO(data), allow_pickle=False)
