@@ -401,7 +401,7 @@ def test_a_name_that_is_no_plain_name_is_refused(writer, name):
         (writer.complete, (rows_of("x"),)),
         (writer.drop, ()),
     ):
-        with pytest.raises(ValueError, match="a capture's name is letters, digits"):
+        with pytest.raises(ValueError, match="a capture's name is at most 200 letters, digits"):
             call(name, *args)
     assert bytes_of(writer.path) == before
 
