@@ -27,6 +27,8 @@ from jaxtyping import Float, Int
 
 from dioptre.errors import FileError, InputError
 
+MOST_POSITIONS = 10_000  # of an even ladder: more than any lens has
+MOST_TOML = 16_000_000  # bytes
 GREEN_UM = 0.55  # wavelength
 AIRY_SIGMA = 0.44  # of the Gaussian closest to an Airy disc, in wavelengths times the working f-number
 ABERRATION_PX = 0.4  # sigma of what a lens made for its pixels leaves in focus
@@ -94,6 +96,8 @@ class FocusGrid:
 
         The defaults are the ladder that the paper states.
         """
+        if n > MOST_POSITIONS:
+            raise InputError(f"a ladder has at most {MOST_POSITIONS} positions, not n={n}")
         if n < 2 or not 0 < near_m < far_m:
             raise InputError(
                 f"a uniform grid needs n >= 2 and 0 < near < far, not n={n}, near {near_m} m, far {far_m} m"
@@ -188,9 +192,13 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         FileError: If it is not a TOML file.
         OSError: If it cannot be read.
     """
+    with Path(path).open("rb") as file:
+        content = file.read(MOST_TOML + 1)
+    if len(content) > MOST_TOML:
+        raise FileError(f"{path} has more than {MOST_TOML / 1e6:.0f} MB: it is not a TOML file of ours")
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise FileError(f"{path} is not a TOML file: {error}") from None
 
 

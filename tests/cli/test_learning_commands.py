@@ -77,6 +77,8 @@ def test_train_and_export(store: PatchStore, tmp_path: Path, capsys: pytest.Capt
     assert main([*integers, "--data", str(store.path)]) == 0
     assert "indices in integers" in capsys.readouterr().out
     assert main(integers) == BAD_INPUT
+    assert "--overwrite replaces it" in capsys.readouterr().err
+    assert main([*integers, "--overwrite"]) == BAD_INPUT
     assert "--data" in capsys.readouterr().err
 
 

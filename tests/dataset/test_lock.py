@@ -98,11 +98,19 @@ def test_without_locks_of_the_system_a_renewed_lock_is_believed(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no flock")
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"process": "x"}'])
+@pytest.mark.parametrize("content", ["", "{", '{"process": "x"}'])
 def test_a_lock_that_says_nothing_is_taken(tmp_path: Path, content: str) -> None:
     (tmp_path / LOCK).write_text(content)
     with locked(tmp_path):
         assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
+
+
+@pytest.mark.parametrize("content", ["my notes", "[]", "{" + 5000 * "a"])
+def test_a_file_of_that_name_that_is_no_lock_is_kept(tmp_path: Path, content: str) -> None:
+    (tmp_path / LOCK).write_text(content)
+    with pytest.raises(FileError, match="not a lock of dioptre's"), locked(tmp_path):
+        pass
+    assert (tmp_path / LOCK).read_text() == content
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:

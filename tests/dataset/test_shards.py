@@ -56,7 +56,7 @@ def test_a_shard_is_there_as_long_as_it_has_a_file(writer: ShardWriter) -> None:
 def test_a_finished_store_says_how_many_rows_it_has(writer: ShardWriter) -> None:
     writer.write_codes("stale", (b"x",))
     writer.finish(
-        {"a": TABLE, "b": TABLE}, {"parts": 2}, lambda manifest: [str(manifest["parts"])], ["stale"]
+        {"a": TABLE, "b": TABLE}, {"parts": 2}, lambda manifest: [str(manifest["parts"])], [], ["stale"]
     )
     assert (writer.path / "manifest.json").is_file()
     assert writer.names() == []

@@ -109,7 +109,7 @@ def test_an_answer_that_is_not_finite_is_the_networks_error(tmp_path: Path, bad:
 
 def test_an_answer_for_another_ladder_is_the_networks_error(tmp_path: Path) -> None:
     other = Learned(write_model(tmp_path / "other.onnx", CARD, (1.0,) * (N + 1)))
-    with pytest.raises(NetworkError, match="has 6 numbers, not 5 or 7"):
+    with pytest.raises(NetworkError, match=r"answered \(3, 6\) for 3 looks at a ladder of 5 positions"):
         other.posterior(looks())
 
 

@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
+from dioptre.errors import InputError
 from dioptre.problem import Problem
 from dioptre.train.recipe import BuildsOn, Recipe, learning_rate
+
+
+def test_a_seed_is_not_negative() -> None:
+    with pytest.raises(InputError, match="a seed is 0 or more, not -1"):
+        Recipe(seed=-1).check()
 
 
 def test_the_defaults_are_the_papers_recipe() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from dioptre.bench.timing import write_line
+from dioptre.dataset.shards import CHECKSUMS
 from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.optics import FocusGrid
 
@@ -90,6 +91,34 @@ def main(arguments: Sequence[str]) -> None:
             patches_per_second(read, batch, 10 * calls)
             warm = max(patches_per_second(read, batch, calls) for _ in range(5))
             write_line(f"{name:<24}{cold:>16.0f}{warm:>16.0f}")
+        for name, batch, slices_read in (("one random slice", BATCH, 1), ("full", STACKS, 0)):
+            cost = checking_cost(path, batch, slices_read)
+            write_line(f"{name}: checksums take {100 * cost:+.1f} % of the first reading, none afterwards")
+
+
+def checking_cost(path: Path, batch: int, slices: int, repeats: int = 7) -> float:
+    """Returns how much longer reads take that check their pages for the first time, files being in memory.
+
+    Args:
+        path: The store.
+        batch: Patches of a call.
+        slices: Random slices of each; 0 for all.
+        repeats: Times that either way is timed, by turns.
+    """
+    unchecked = open_patches(path)
+    bare = {key: value for key, value in unchecked.manifest.items() if key != CHECKSUMS}
+    seconds: dict[bool, list[float]] = {True: [], False: []}
+    for _ in range(repeats):
+        for checked in (True, False):
+            store = open_patches(path) if checked else PatchStore(path, FORMAT, bare, unchecked.table)
+            rng = np.random.default_rng(1)
+            rows = [rng.integers(0, len(store), batch) for _ in range(8)]
+            wanted = [rng.integers(0, 49, (batch, slices)) if slices else None for _ in range(8)]
+            start = time.perf_counter()
+            for some, indices in zip(rows, wanted, strict=True):
+                store.stack(some, indices)
+            seconds[checked].append(time.perf_counter() - start)
+    return min(seconds[True]) / min(seconds[False]) - 1
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The command line. A frozen dataclass is a command's configuration, its help text and its flags.
 
-Exit codes: 0 done (for `focus`: focused), 1 not focused (the reason is on stderr), 2 bad input, said in one
-sentence on stderr, 70 a fault of dioptre's own, with its traceback, 130 stopped by Ctrl-C, 141 nobody reads
-the output any more. With `--json`, stdout holds JSON and nothing else.
+Exit codes: 0 done (for `focus`: focused), 1 not focused, or for `verify` changed (why, on stderr), 2 bad
+input, said in one sentence on stderr, 70 a fault of dioptre's own, with its traceback, 130 stopped by Ctrl-C,
+141 nobody reads the output any more. With `--json`, stdout holds JSON and nothing else.
 
 Everything heavy is imported inside the command that needs it, so that `dioptre --help` is immediate.
 """
@@ -22,6 +22,7 @@ from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
 from dioptre.cli.demo import Demo, run_demo
 from dioptre.cli.export import Export, run_export
 from dioptre.cli.focus import Focus, run_focus
+from dioptre.cli.foreign import keep_out_foreign_lines, last_lines
 from dioptre.cli.importing import ImportCaptures, run_import
 from dioptre.cli.methods import Methods, run_methods
 from dioptre.cli.predict import Predict, run_predict
@@ -29,6 +30,7 @@ from dioptre.cli.register import Register, run_register
 from dioptre.cli.report import Report, run_report
 from dioptre.cli.simulate import Simulate, run_simulate
 from dioptre.cli.train import Train, calm_the_allocator, run_train
+from dioptre.cli.verify import Verify, run_verify
 from dioptre.errors import DioptreError
 
 COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
@@ -42,6 +44,7 @@ COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "calibrate": (Calibrate, run_calibrate),
     "predict": (Predict, run_predict),
     "report": (Report, run_report),
+    "verify": (Verify, run_verify),
     "bench": (Bench, run_bench),
     "demo": (Demo, run_demo),
 }
@@ -58,7 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in its buffer
         return NO_READER
     except (DioptreError, OSError) as error:
-        sys.stderr.write(f"dioptre: {_sentence(error)}\n")
+        sys.stderr.write(f"dioptre: {_one_line(_sentence(error))}\n")
+        return BAD_INPUT
+    except MemoryError as error:
+        sys.stderr.write(f"dioptre: the memory of this machine does not suffice: {_one_line(str(error))}\n")
         return BAD_INPUT
     except KeyboardInterrupt:
         sys.stderr.write("dioptre: stopped\n")
@@ -93,8 +99,23 @@ def _sentence(error: Exception) -> str:
     return str(error)
 
 
+def _one_line(text: str) -> str:
+    """Returns what is wrong as one line that a terminal shows as it is: names may hold anything."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape", "backslashreplace").decode()
+        for letter in text
+    )
+
+
 def entry() -> None:
     """Leaves Python with the exit code of `main`."""
     if sys.argv[1:2] == ["train"]:
         calm_the_allocator()
-    sys.exit(main())
+    with keep_out_foreign_lines() as sink:
+        try:
+            code = main()
+        except SystemExit as leaving:  # of help and bad flags
+            code = leaving.code if isinstance(leaving.code, int) else BAD_INPUT
+        if code == FAULT:
+            sys.stderr.write(last_lines(sink))
+    sys.exit(code)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import DONE, progress
+from dioptre.cli.console import DONE, progress, refuse_overwriting
 from dioptre.pipeline.settings import CalibrationJob
 
 
@@ -23,6 +23,7 @@ class Calibrate:
         out: The file.
         job: What decides it.
         figure: Also draw the field table into this file.
+        overwrite: Replace the file, and the figure, if they are there already.
         json: Print what the calibration leaves over as JSON.
     """
 
@@ -30,6 +31,7 @@ class Calibrate:
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT.toml")]
     job: Annotated[CalibrationJob, tyro.conf.OmitArgPrefixes]
     figure: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
+    overwrite: bool = False
     json: bool = False
 
 
@@ -37,12 +39,17 @@ def run_calibrate(config: Calibrate) -> int:
     """Writes a calibration."""
     from dioptre.pipeline.calibrating import calibrate  # noqa: PLC0415
 
+    for path in (config.out, config.figure):
+        if path is not None:
+            refuse_overwriting(path, config.overwrite)
     with progress("calibrating", config.json) as moved:
         found, left_over = calibrate(config.data, config.out, config.job, moved)
     if config.figure is not None:
-        from dioptre.evaluate.figures import field_table, save  # noqa: PLC0415
+        from dioptre.cli.plotting import save_figure  # noqa: PLC0415
+        from dioptre.evaluate.figures import field_table  # noqa: PLC0415
 
-        save(field_table(found.gain, f"{found.name}: C, pixels of disparity a dioptre"), config.figure)
+        figure = field_table(found.gain, f"{found.name}: C, pixels of disparity a dioptre")
+        save_figure(figure, config.figure)
     if config.json:
         sys.stdout.write(json.dumps({"out": str(config.out), **asdict(left_over)}) + "\n")
         return DONE

@@ -4,18 +4,29 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dioptre.errors import FileError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 DONE = FOCUSED = 0
-NOT_FOCUSED = 1
+NOT_FOCUSED = CHANGED = 1
 BAD_INPUT = 2
 FAULT = 70  # of dioptre's own
 STOPPED = 130  # by Ctrl-C
 LINES_APART_S = 30.0  # of progress, off a terminal
 NO_READER = 141  # whoever read the output has gone, such as `head`: what a shell says of SIGPIPE
+
+
+def refuse_overwriting(path: Path, overwrite: bool) -> None:
+    """Raises FileError if a file to write is there already, whoever wrote it."""
+    if path.is_dir():
+        raise FileError(f"{path} is a folder, not a file to write")
+    if path.exists() and not overwrite:
+        raise FileError(f"{path} is there already: --overwrite replaces it")
 
 
 def open_console() -> "Console":

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import DONE
+from dioptre.cli.console import DONE, refuse_overwriting
 from dioptre.errors import InputError
 
 
@@ -25,6 +25,7 @@ class Export:
         int8: Compute in 8-bit integers, calibrated on the patches of --data; prints what accuracy that costs.
         data: Patch store to calibrate integers on (its split train) and to measure them (its split
             validation).
+        overwrite: Replace the file if it is there already.
         json: Print what was found as JSON.
     """
 
@@ -33,6 +34,7 @@ class Export:
     half: bool = False
     int8: bool = False
     data: Annotated[Path | None, tyro.conf.arg(metavar="DATA")] = None
+    overwrite: bool = False
     json: bool = False
 
 
@@ -40,6 +42,7 @@ def run_export(config: Export) -> int:
     """Writes an ONNX file."""
     from dioptre.cli.train import need_torch  # noqa: PLC0415
 
+    refuse_overwriting(config.model, config.overwrite)
     need_torch()
     from dioptre.dataset.store import open_patches  # noqa: PLC0415
     from dioptre.train.export import export, export_int8  # noqa: PLC0415

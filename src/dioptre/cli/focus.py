@@ -1,15 +1,17 @@
 """`dioptre focus`: which picture of a stack is sharp, or where the lens must go from a few looks."""
 
 import json
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import tyro
 
-from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
 from dioptre.cli.focus_result import print_look_result, print_stack_result
 from dioptre.errors import InputError
 
@@ -65,6 +67,8 @@ class Focus:
         json: Print the result as JSON.
         plot: Draw the focus curve, with the chosen picture and its neighbours, into this file (.png, .pdf,
             .svg).
+        overwrite: Replace that file if it is there already.
+        max_gigabytes: How much memory the pictures may take; half of the machine's by default.
     """
 
     stack: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STACK")]
@@ -81,14 +85,20 @@ class Focus:
     white: Annotated[float | None, tyro.conf.arg(metavar="VALUE")] = None
     json: bool = False
     plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    overwrite: bool = False
+    max_gigabytes: Annotated[float | None, tyro.conf.arg(metavar="GB")] = None
 
 
 def run_focus(config: Focus) -> int:
     """Focuses a stack, or a few looks, and prints the answer."""
+    from dioptre.dataset.limits import set_limit  # noqa: PLC0415
     from dioptre.dataset.pictures import read_look, read_pictures  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.posterior import DepthPrior  # noqa: PLC0415
 
+    set_limit(config.max_gigabytes)
+    if config.plot is not None:
+        refuse_overwriting(config.plot, config.overwrite)
     if config.method is not None:
         find_method(config.method)  # before reading a large stack in vain
     DepthPrior.parse(config.prior)  # likewise
@@ -98,9 +108,20 @@ def run_focus(config: Focus) -> int:
     with progress("reading pictures", config.json) as moved:
         pictures = (read_pictures if at is None else read_look)(config.stack, moved)
     values = None if config.positions is None else _read_positions(config, pictures)
-    if at is None:
-        return _focus_stack(config, pictures, regions, values, steps)
-    return _focus_looks(config, at, pictures, regions, values, steps)
+    with _naming_flags(config.stack):
+        if at is None:
+            return _focus_stack(config, pictures, regions, values, steps)
+        return _focus_looks(config, at, pictures, regions, values, steps)
+
+
+@contextmanager
+def _naming_flags(stack: Path) -> Iterator[None]:
+    """Lets what is wrong with the pictures name their file, and flags where a program has arguments."""
+    try:
+        yield
+    except InputError as error:
+        told = re.sub(r"\((black|white)=\.\.\.\)", r"(--\1)", str(error))
+        raise InputError(told if told == str(error) else f"{stack}: {told}") from None
 
 
 def _focus_stack(
@@ -286,6 +307,7 @@ def _position_arguments(
 
 
 def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: Any) -> None:
+    from dioptre.cli.plotting import save_figure  # noqa: PLC0415
     from dioptre.evaluate import figures  # noqa: PLC0415
     from dioptre.loop.verdict import State  # noqa: PLC0415
 
@@ -307,7 +329,4 @@ def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: An
         values,
         "slice" if values is None else UNIT_LABELS[unit],
     )
-    known = figure.canvas.get_supported_filetypes()
-    if config.plot.suffix and config.plot.suffix[1:].lower() not in known:
-        raise InputError(f"{config.plot}: a picture can be .{', .'.join(known)}, not {config.plot.suffix}")
-    figures.save(figure, config.plot)
+    save_figure(figure, config.plot)

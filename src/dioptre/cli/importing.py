@@ -29,6 +29,7 @@ class ImportCaptures:
         workers: Who does it: as many captures (of archives: frames) are decoded at a time.
         check: Do not import: tell whether units, order and axes of the store SRC are right. Exit code 2 if
             something is not.
+        max_gigabytes: How much memory what a file holds may take; half of the machine's by default.
         json: Print the summary as JSON.
     """
 
@@ -37,11 +38,15 @@ class ImportCaptures:
     workers: Annotated[Workers, tyro.conf.OmitArgPrefixes]
     out: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")] = None
     check: bool = False
+    max_gigabytes: Annotated[float | None, tyro.conf.arg(metavar="GB")] = None
     json: bool = False
 
 
 def run_import(config: ImportCaptures) -> int:
     """Writes a store of labelled patches, or checks one."""
+    from dioptre.dataset.limits import set_limit  # noqa: PLC0415
+
+    set_limit(config.max_gigabytes)
     if config.check:
         return _check(config)
     if config.out is None:

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.published import PublishedFile, parse_path
-from dioptre.errors import ArchiveError
+from dioptre.errors import ArchiveError, CaptureFileError
 
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 
@@ -62,7 +63,8 @@ def read_archive(
                 content = tar.extractfile(member)
                 assert content is not None  # it is a file
                 item = replace(item, part=item.part or stem)
-                yield item, f"{path.name}:{member.name}", partial(_read_some, path, content.read)
+                name = f"{path.name}:{member.name}"
+                yield item, name, partial(_read_some, path, name, member.size, content.read)
         with _noticing_damage(path):
             while whole.read(1 << 20):  # to the checksum
                 pass
@@ -79,7 +81,9 @@ def _members(path: Path, tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
         yield member
 
 
-def _read_some(path: Path, read: ReadSome, count: int = -1) -> bytes:
+def _read_some(path: Path, name: str, size: int, read: ReadSome, count: int = -1) -> bytes:
+    if count < 0:
+        refuse_larger(name, size, CaptureFileError)
     with _noticing_damage(path):
         return read(count)
 

@@ -3,12 +3,15 @@
 An .npy is mapped, not loaded: what is not touched is not read.
 """
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.dataset.decoding import first_line, green_channel
+from dioptre.dataset.headers import MOST_HEADER, array_bytes
+from dioptre.dataset.limits import refuse_larger
 from dioptre.errors import StackFileError
 
 ARRAY_SUFFIXES = (".npy", ".npz")
@@ -39,10 +42,30 @@ def _load_array(path: Path) -> Shaped[np.ndarray, "..."]:
     """Returns the stack of an .npz, or that of an .npy without loading it yet."""
     with path.open("rb") as file:
         if file.read(2) != b"PK":  # not a zip, as which an .npz begins
+            file.seek(0)
+            size, head, shape = array_bytes(file.read(MOST_HEADER))
+            if size == 0:
+                raise StackFileError(f"{path} holds an array without pixels, of shape {shape}")
+            if head + size > path.stat().st_size:
+                raise StackFileError(f"{path} is cut short: it has less than {head + size} bytes")
             return np.lib.format.open_memmap(path, mode="r")
         file.seek(0)
         with np.load(file, allow_pickle=False) as arrays:
-            return np.asarray(arrays[_stack_name(path, arrays.files)])
+            name = _stack_name(path, arrays.files)
+            _refuse_bomb(path, arrays.zip, name)
+            return np.asarray(arrays[name])
+
+
+def _refuse_bomb(path: Path, archive: zipfile.ZipFile, name: str) -> None:
+    """Raises if an array of an .npz takes too much memory, or more than its file holds."""
+    member = archive.getinfo(name if name in archive.namelist() else f"{name}.npy")
+    with archive.open(member) as file:
+        size, head, _ = array_bytes(file.read(MOST_HEADER))
+    refuse_larger(path, size, StackFileError)
+    if head + size != member.file_size:
+        raise StackFileError(
+            f"{path}: the array {name} is damaged: it has {member.file_size} bytes, not {head + size}"
+        )
 
 
 def _stack_name(path: Path, names: list[str]) -> str:

@@ -2,6 +2,7 @@
 
     captures/<name>.codes    packed native frames, in the order in which they came
     captures/<name>.json     where each frame begins in it, its bits and its shift; the file's SHA-256
+    captures/<name>.sums     checksums of the packed frames: see dataset/checksums.py
     captures/<name>.parquet  the rows of its patches
     patches.parquet, manifest.json, writing.json: see dataset/manifest.py
 
@@ -37,6 +38,7 @@ import pyarrow as pa
 from jaxtyping import Float32, Int, UInt16
 
 from dioptre.dataset import kernels
+from dioptre.dataset.checksums import CheckedPages
 from dioptre.dataset.format import StoreFormat, check_corners, check_frame
 from dioptre.dataset.manifest import (
     MANIFEST,
@@ -57,7 +59,16 @@ from dioptre.dataset.packing import (
     read_frames,
 )
 from dioptre.dataset.rows import Row, rows_to_table
-from dioptre.dataset.shards import ShardWriter, map_codes, prefetch, verify_file, verify_rows
+from dioptre.dataset.shards import (
+    Check,
+    ShardWriter,
+    check_codes,
+    map_codes,
+    prefetch,
+    verify_codes,
+    verify_file,
+    verify_rows,
+)
 from dioptre.errors import FileError, InputError
 
 KIND = "captures"
@@ -65,6 +76,7 @@ FOLDER = "captures"
 CODES, INDEX = "codes", "json"  # endings of a capture's files
 FILE = "file"  # the column that names a patch's capture
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")  # none begins with a dot
+LONGEST_NAME = 200  # letters: files have endings, and systems allow 255
 HASHED = ("format", "config", "frame", "captures", "summary")  # entries of the manifest
 OPEN_CAPTURES = 256  # each open capture holds a file descriptor, of which a process often has 1024
 KNOWN_CAPTURES = 4096  # whose lists of frames, a few kilobytes each, are kept: reading one is slow
@@ -218,7 +230,7 @@ class CaptureWriter:
         if not tables:
             raise FileError(f"{self.path} cannot be finished: no capture that is complete has a patch")
         entries = {"captures": {name: self._hashes(name) for name in complete}, "summary": summary}
-        writer.finish(tables, entries, _hashed_lines, dropped=set(self._names()) - set(complete))
+        writer.finish(tables, entries, _hashed_lines, complete, set(self._names()) - set(complete))
 
     @property
     def _writer(self) -> ShardWriter:
@@ -262,8 +274,10 @@ class CaptureWriter:
 
 
 def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name):
-        raise InputError(f"a capture's name is letters, digits, '-', '_' and '.', not {name!r}")
+    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise InputError(
+            f"a capture's name is at most {LONGEST_NAME} letters, digits, '-', '_' and '.', not {name[:80]!r}"
+        )
 
 
 def _file(path: Path, name: str, ending: str) -> Path:
@@ -310,7 +324,7 @@ class CaptureReader:
         # These know nothing of self: files close with it.
         shape = _native_shape(frame, form)
         locate = lru_cache(KNOWN_CAPTURES)(partial(_locate, path, form, shape))
-        self._capture = lru_cache(OPEN_CAPTURES)(partial(_open_capture, path, form, shape, locate))
+        self._capture = lru_cache(OPEN_CAPTURES)(partial(_open_capture, path, form, shape, locate, manifest))
 
     def fill(
         self,
@@ -322,22 +336,34 @@ class CaptureReader:
         """Fills out with pixels, as `PatchReader` says."""
         indices = np.array(indices, dtype=np.int64, order="C")  # one type for the compiler
         names, patches = self._names[self._of[rows]].tolist(), self._corner[rows]
-        for name, (row, col), wanted in zip(names, patches.tolist(), indices, strict=True):
+        needed = [
             self._capture(name).prefetch(wanted, row, col)
-        for name, (row, col), wanted, pixels in zip(
-            names, (patches + corners).tolist(), indices, out, strict=True
+            for name, (row, col), wanted in zip(names, patches.tolist(), indices, strict=True)
+        ]
+        for name, runs, (row, col), wanted, pixels in zip(
+            names, needed, (patches + corners).tolist(), indices, out, strict=True
         ):
-            self._capture(name).read(wanted, row, col, pixels)
+            capture = self._capture(name)
+            if capture.pages is not None:
+                capture.pages.check_runs(runs)
+            capture.read(wanted, row, col, pixels)
 
-    def verify(self, table: pa.Table) -> None:
-        """Raises FileError if something has changed, as `PatchReader` says."""
-        with described_by(self._path):
-            captures = {name: dict(hashes) for name, hashes in self._manifest["captures"].items()}
-        for name, hashes in captures.items():
-            for ending, sha256 in hashes.items():
-                verify_file(_file(self._path, name, ending), sha256)
-            self._capture(name)
-        verify_rows(self._path, self._manifest, table, _hashed_lines)
+    def checks(self, table: pa.Table) -> list[Check]:
+        """Returns what checks each file, as `PatchReader` says."""
+        captures = self._manifest["captures"]
+        return [
+            *(partial(self._verify_capture, name, hashes) for name, hashes in captures.items()),
+            partial(verify_rows, self._path, self._manifest, table, _hashed_lines),
+        ]
+
+    def _verify_capture(self, name: str, hashes: Mapping[str, str]) -> None:
+        _check_name(name)
+        for ending in (CODES, INDEX):
+            if ending not in hashes:
+                raise FileError(f"{self._path / MANIFEST} has no hash of {name}.{ending}")
+        verify_file(_file(self._path, name, INDEX), hashes[INDEX])
+        verify_codes(_file(self._path, name, CODES), hashes[CODES], self._manifest)
+        self._capture(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,6 +376,7 @@ class _Capture:
         frames: (slice, view, 3): at which word each frame begins, its bits and its shift.
         shape: Native rows and columns of a frame.
         format: What all patches have in common.
+        pages: What checks them; None if there are no checksums.
     """
 
     words: UInt16[np.ndarray, " word"]
@@ -357,11 +384,14 @@ class _Capture:
     frames: Int[np.ndarray, "slice view 3"]
     shape: tuple[int, int]
     format: StoreFormat
+    pages: CheckedPages | None
 
-    def prefetch(self, indices: Int[np.ndarray, " m"], row: int, col: int) -> None:
-        """Begins to read what a patch needs at these positions, and nothing beside it."""
-        for begin, length in self.runs(indices, row, col).tolist():
+    def prefetch(self, indices: Int[np.ndarray, " m"], row: int, col: int) -> Int[np.ndarray, "run 2"]:
+        """Begins to read what a patch needs at these positions, and nothing beside it; returns its runs."""
+        runs = self.runs(indices, row, col)
+        for begin, length in runs.tolist():
             prefetch(self.memory, begin, length)
+        return runs
 
     def runs(self, indices: Int[np.ndarray, " m"], row: int, col: int) -> Int[np.ndarray, "run 2"]:
         """Returns the first byte and the length of each run that a patch needs at these positions."""
@@ -400,9 +430,12 @@ def _open_capture(
     form: StoreFormat,
     shape: tuple[int, int],
     locate: Callable[[str], tuple[Int[np.ndarray, "slice view 3"], int]],
+    manifest: Mapping[str, Any],
     name: str,
 ) -> _Capture:
     """Returns the capture of a name, if its file is as long as the listing of its frames says."""
     frames, size = locate(name)
-    memory = map_codes(_file(path, name, CODES), "capture", "its .json", lambda _: size)
-    return _Capture(np.frombuffer(memory, WORD), memory, frames, shape, form)
+    codes = _file(path, name, CODES)
+    memory = map_codes(codes, "capture", "its .json", lambda _: size)
+    pages = check_codes(codes, memory, manifest)
+    return _Capture(np.frombuffer(memory, WORD), memory, frames, shape, form, pages)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
+from dioptre.dataset.headers import picture_bytes
+from dioptre.dataset.limits import refuse_larger
 from dioptre.errors import StackFileError
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".pgm", ".webp")
@@ -36,11 +38,12 @@ def decode_picture(data: bytes, name: str) -> Picture:
         raise StackFileError(f"{name} is an empty file")
     if _is_broken_png(data):
         raise StackFileError(f"{name} is a damaged PNG, or cut short")
+    refuse_larger(name, picture_bytes(data) or 0, StackFileError)
     try:
         picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
         raise StackFileError(f"{name} cannot be read as a picture: {first_line(error)}") from error
-    if picture is None:
+    if picture is None or picture.size == 0:
         raise StackFileError(
             f"{name} cannot be read as a picture: it is damaged, cut short or something else"
         )

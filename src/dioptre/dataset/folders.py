@@ -14,7 +14,6 @@ capture.toml says so), labels.csv has a line for each labelled patch.
 
 import csv
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +24,12 @@ from jaxtyping import Bool, Float, Shaped, UInt16
 
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.labels import FrameSize, Labels, map_factor
+from dioptre.dataset.limits import read_text
 from dioptre.dataset.maps import read_map
 from dioptre.dataset.pictures import read_pictures
 from dioptre.dataset.rows import SPLITS
 from dioptre.errors import FileError, InputError, MapFileError, StackFileError
-from dioptre.optics import CameraModel, FocusGrid, metres_to_dioptres
+from dioptre.optics import CameraModel, FocusGrid, metres_to_dioptres, read_toml
 
 CAPTURE = "capture.toml"
 SLICES = "slices"
@@ -37,6 +37,7 @@ FAR_FIRST, NEAR_FIRST = "far-to-near", "near-to-far"
 PER_METRE = {"m": 1.0, "mm": 1000.0}
 PATHS = ("right", "depth", "confidence", "labels")  # entries that are paths, from the folder
 LABEL_HEADERS = (["row", "col", "index"], ["row", "col", "dioptres"])
+LONGEST_NAME = 200  # letters
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 ENTRIES: dict[str, tuple[type, ...]] = {
     "camera": (str,), "scene": (str,), "split": (str,), "slices": (str,), "right": (str,), "order": (str,),
@@ -89,6 +90,8 @@ class OwnCapture:
         _one_of("split", self.split, SPLITS)
         _one_of("order", self.order, (FAR_FIRST, NEAR_FIRST))
         _one_of("depth_unit", self.depth_unit, tuple(PER_METRE))
+        if len(self.name) > LONGEST_NAME:
+            raise InputError(f"the folder's name has {len(self.name)} letters, not {LONGEST_NAME} or less")
         if not NAME.fullmatch(self.name):
             raise InputError(f"the folder's name {self.name!r} has more than letters, digits, - _ and .")
         if (self.depth is None) == (self.labels is None):
@@ -108,11 +111,9 @@ class OwnCapture:
             FileError: If it cannot be read, or something is missing or wrong, in one sentence.
         """
         try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
+            table = read_toml(path)
         except OSError as error:
             raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise FileError(f"{path} is not a TOML file: {error}") from None
         try:
             return cls._from_table(path.parent, table)
         except KeyError as error:
@@ -274,7 +275,7 @@ def read_table(path: Path, grid: FocusGrid, frame: FrameSize, size: int) -> Labe
         FileError: If a line is wrong, in one sentence with its number.
     """
     try:
-        lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
+        lines = list(csv.reader(read_text(path, "utf-8-sig").splitlines()))
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
     except (csv.Error, UnicodeDecodeError) as error:

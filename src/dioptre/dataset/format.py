@@ -15,6 +15,8 @@ from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import VIEW_CODES
 
+LARGEST = 65536  # rows and columns of a patch
+
 
 @dataclass(frozen=True)
 class StoreFormat:
@@ -45,6 +47,8 @@ class StoreFormat:
             raise InputError(
                 f"a patch's size is positive and divisible by {self.rows_per_native}, not {self.size}"
             )
+        if self.size > LARGEST:
+            raise InputError(f"a patch has at most {LARGEST} rows and columns, not {self.size}")
         if self.views not in (1, 2):
             raise InputError(f"a patch has one view or two, not {self.views}")
         if not -math.inf < self.black < self.white < math.inf:

@@ -139,3 +139,29 @@ def scale_patch(codes, indices, rows_per_native, black, scale, out):
     for at in range(indices.size):
         for view in range(out.shape[1]):
             _to_pixels(codes[indices[at], view], rows_per_native, black, scale, out[at, view])
+
+
+@kernel
+def check_pages(words, weights, sums, page, runs, seen):
+    """Checks pages that runs of bytes touch and marks them in `seen`; returns the first bad one, or -1.
+
+    words: (page, word) of the pages that are whole. One more, which is not, is returned once all others are
+    checked, if a run touches it and it has not been seen. runs: (run, 2): first byte and length of each.
+    """
+    whole = words.shape[0]
+    last_too = False
+    for at in range(runs.shape[0]):
+        begin, length = runs[at]
+        for number in range(begin // page, (begin + length + page - 1) // page):
+            if seen[number]:
+                continue
+            if number >= whole:
+                last_too = True
+                continue
+            total = np.uint64(0)
+            for k in range(weights.size):
+                total += words[number, k] * weights[k]
+            if total != sums[number]:
+                return number
+            seen[number] = 1
+    return whole if last_too else -1

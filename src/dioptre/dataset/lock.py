@@ -27,6 +27,7 @@ if sys.platform != "win32":
 
 LOCK = "writing.lock"
 RENEWED_S = 20.0  # between two renewals
+MOST_LOCK = 4096  # bytes: no lock is as long
 STALE_S = 120.0  # without renewal, a lock of another host is stale
 
 Say = Callable[[str], None]
@@ -71,6 +72,7 @@ def locked(folder: Path, say: Say = say_on_stderr) -> Iterator[None]:
 def _take(path: Path, say: Say) -> int:
     """Returns an open lock file that is ours."""
     while True:
+        _refuse_stranger(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         held = _hold(handle)
         if held is False:
@@ -93,6 +95,17 @@ def _take(path: Path, say: Say) -> int:
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(_myself()).encode(), 0)
         return handle
+
+
+def _refuse_stranger(path: Path) -> None:
+    """Raises FileError if there is something of that name that is no lock."""
+    try:
+        content = path.read_bytes()[:MOST_LOCK] if path.is_file() else b""
+    except OSError:
+        return  # its owner has just deleted it
+    begins = content.lstrip()[:1]
+    if path.is_dir() or begins not in (b"", b"{") or len(content) == MOST_LOCK:
+        raise FileError(f"{path} is not a lock of dioptre's: write to another folder, or move it away")
 
 
 def _hold(handle: int) -> bool | None:

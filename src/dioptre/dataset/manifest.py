@@ -27,9 +27,11 @@ import pyarrow.parquet as pq
 
 from dioptre import __version__
 from dioptre.dataset.format import StoreFormat
+from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.lock import LOCK
 from dioptre.errors import DioptreError, FileError, InputError
 
+JSON_GROWS = 10  # bytes of memory for one of a file, at most
 LAYOUT = 1  # of the files in the folder; a reader knows one
 MANIFEST = "manifest.json"
 WRITING = "writing.json"
@@ -179,13 +181,13 @@ def _why_no_manifest(folder: Path, what: str) -> str:
 
 
 @contextmanager
-def described_by(folder: Path) -> Iterator[None]:
+def described_by(folder: Path, what: str = "a patch store") -> Iterator[None]:
     """Lets entries be taken from a manifest; one that is missing or impossible is a FileError."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         told = str(error) if isinstance(error, DioptreError) else repr(error)
-        raise FileError(f"{folder / MANIFEST} does not describe a patch store: {told}") from None
+        raise FileError(f"{folder / MANIFEST} does not describe {what}: {told}") from None
 
 
 # Files
@@ -193,12 +195,21 @@ def described_by(folder: Path) -> Iterator[None]:
 
 def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Writes a file that appears under its name only once it is whole and on the disk."""
-    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL}")
+    with unnamed(path) as partial, partial.open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def unnamed(path: Path) -> Iterator[Path]:
+    """Yields a file to write, which gets its name if nothing goes wrong, and is deleted otherwise.
+
+    Until then it is called what nobody else calls a file.
+    """
+    partial = path.with_name(f"{path.name[-100:]}.{uuid.uuid4().hex}{PARTIAL}")
     try:
-        with partial.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
+        yield partial
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
@@ -224,9 +235,19 @@ def read_parquet(path: Path) -> pa.Table:
     """Returns a table without starting pyarrow's threads, which a later fork would lose."""
     try:
         with pq.ParquetFile(path) as file:
+            refuse_larger(path, _table_bytes(file.metadata))
             return file.read(use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise FileError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+    except FileError:
+        raise
+    except (OSError, MemoryError, OverflowError, ValueError, TypeError, pa.ArrowException) as error:
+        raise FileError(f"{path} cannot be read: {(str(error) or repr(error)).splitlines()[0]}") from None
+
+
+def _table_bytes(metadata: pq.FileMetaData) -> int:
+    """Returns how many bytes a table takes at least, as its file tells: a value has one or more."""
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    stored = sum(group.total_byte_size for group in groups)
+    return max(stored, metadata.num_rows * metadata.num_columns)
 
 
 def write_json(path: Path, entries: Mapping[str, Any]) -> None:
@@ -238,7 +259,10 @@ def write_json(path: Path, entries: Mapping[str, Any]) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Returns the JSON object in a file."""
     try:
+        refuse_larger(path, JSON_GROWS * path.stat().st_size)
         entries = json.loads(path.read_text(encoding="utf-8"))
+    except FileError:
+        raise
     except (OSError, RecursionError, ValueError) as error:
         raise FileError(f"{path} cannot be read: {error}") from None
     if not isinstance(entries, dict):
@@ -258,7 +282,8 @@ def iterate_parquet(path: Path, columns: Iterable[str]) -> Iterator[pa.Table]:
         with pq.ParquetFile(path) as file:
             missing = sorted(set(names) - set(file.schema_arrow.names))
             if missing:
-                raise FileError(f"{path} has no column {missing[0]}")
+                have = ", ".join(file.schema_arrow.names)
+                raise FileError(f"{path} has no column {missing[0]}; it has {have}")
             for batch in file.iter_batches(1 << 16, columns=names, use_threads=False):
                 yield pa.Table.from_batches([batch])
     except (OSError, pa.ArrowException) as error:

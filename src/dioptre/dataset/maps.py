@@ -5,12 +5,16 @@ Values come back as they are in the file, of its own type: what they mean, their
 
 import io
 import struct
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.dataset.decoding import PICTURE_SUFFIXES, decode_picture, first_line, quiet_readers
+from dioptre.dataset.headers import MOST_HEADER, array_bytes
+from dioptre.dataset.limits import refuse_larger
 from dioptre.errors import MapFileError, StackFileError
 
 EXR_MAGIC = b"\x76\x2f\x31\x01"
@@ -63,6 +67,9 @@ def decode_map(data: bytes, name: str) -> Map:
 
 def _decode_npy(data: bytes, name: str) -> Shaped[np.ndarray, "..."]:
     try:
+        size, head, _ = array_bytes(data[:MOST_HEADER])
+        if head + size > len(data):
+            raise MapFileError(f"it has {len(data)} bytes, not {head + size}")
         found = np.load(io.BytesIO(data), allow_pickle=False)
     except Exception as error:  # BadZipFile, EOFError, TokenError, MemoryError, ...
         raise MapFileError(f"{name} is not a readable array: {first_line(error)}") from None
@@ -83,8 +90,10 @@ def decode_exr(data: bytes, name: str) -> Float[np.ndarray, "map_row map_col"]:
         raise MapFileError(f"{name} is not an OpenEXR file")
     if _is_cut_exr(data):
         raise MapFileError(f"{name} is a damaged OpenEXR file, or cut short")
+    refuse_larger(name, _exr_bytes(data), MapFileError)
     try:
-        channels = OpenEXR.File(io.BytesIO(data), separate_channels=True).channels()
+        with redirect_stdout(None):  # where it prints what it finds wrong
+            channels = OpenEXR.File(io.BytesIO(data), separate_channels=True).channels()
     except Exception as error:  # RuntimeError, TypeError, MemoryError, ...
         raise MapFileError(f"{name} is not a readable OpenEXR file: {first_line(error)}") from None
     chosen = next(iter(channels)) if len(channels) == 1 else "R"
@@ -107,11 +116,24 @@ def _is_cut_exr(data: bytes) -> bool:
         if lines is None:  # a compression of later years
             return False
         chunks = -(-(bottom - top + 1) // lines)
+        if not 0 < 8 * chunks <= len(data):
+            return True
         offsets = struct.unpack_from(f"<{chunks}Q", data, at)
         ends = [offset + 8 + struct.unpack_from("<I", data, offset + 4)[0] for offset in offsets]
-    except (struct.error, KeyError, ValueError, IndexError):
+    except (struct.error, KeyError, ValueError, IndexError, OverflowError):
         return True
     return not ends or min(offsets) < at or max(ends) > len(data)
+
+
+def _exr_bytes(data: bytes) -> int:
+    """Returns how many bytes a file's channels take at most; what is no header takes endlessly many."""
+    try:
+        entries, _ = _exr_header(data)
+        left, top, right, bottom = struct.unpack("<4i", entries["dataWindow"])
+    except (struct.error, KeyError, ValueError, IndexError, OverflowError):
+        return sys.maxsize
+    channels = max(1, entries.get("channels", b"").count(b"\0") // 8)  # each has its name, and zeros after it
+    return abs(bottom - top + 1) * abs(right - left + 1) * 4 * channels
 
 
 def _exr_header(data: bytes) -> tuple[dict[str, bytes], int]:

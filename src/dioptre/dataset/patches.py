@@ -1,6 +1,7 @@
 """Stores of kind "patches", which keep each patch by itself: how they are written and read.
 
     shards/00000.npy      uint16 (patch, slice, view, native_row, col): codes as the sensor gave them
+    shards/00000.sums     checksums of the file of codes: see dataset/checksums.py
     shards/00000.parquet  the rows of these patches
     patches.parquet, manifest.json, writing.json: see dataset/manifest.py
 
@@ -17,8 +18,8 @@ import io
 import math
 import mmap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,10 +27,19 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float32, Int, UInt16
 
+from dioptre.dataset.checksums import CheckedPages
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.manifest import canonical, described_by, plain_json, plan_of
+from dioptre.dataset.manifest import MANIFEST, canonical, described_by, plain_json, plan_of
 from dioptre.dataset.rows import Row, rows_to_table
-from dioptre.dataset.shards import ShardWriter, map_codes, prefetch, verify_file, verify_rows
+from dioptre.dataset.shards import (
+    Check,
+    ShardWriter,
+    check_codes,
+    map_codes,
+    prefetch,
+    verify_codes,
+    verify_rows,
+)
 from dioptre.errors import FileError, InputError
 
 KIND = "patches"
@@ -143,7 +153,7 @@ class StoreWriter:
         names = {str(number): _shard_name(number) for number in range(self.shards)}
         tables = {number: writer.read_rows(name) for number, name in names.items()}
         hashes = [_hash_in(writer, names[number], table) for number, table in tables.items()]
-        writer.finish(tables, {"shards": hashes}, _hashed_lines)
+        writer.finish(tables, {"shards": hashes}, _hashed_lines, names.values())
 
     @property
     def _writer(self) -> ShardWriter:
@@ -206,7 +216,7 @@ class ShardReader:
         self._format = form
         self._manifest = manifest
         self._patches = patches
-        files = _ShardFiles(path, form.patch_shape, self._shard_size, total)
+        files = _ShardFiles(path, form.patch_shape, self._shard_size, total, manifest)
         self._shard = lru_cache(OPEN_SHARDS)(files.open)  # knows nothing of self: files close with it
 
     def fill(
@@ -223,8 +233,10 @@ class ShardReader:
         each, (height, width) = self._format.rows_per_native, out.shape[3:]
         for patch, wanted, (row, col), pixels in zip(patches, indices, corners.tolist(), out, strict=True):
             native = slice(row // each, (row + height) // each + 2 * (each - 1))
-            codes = self._shard(patch // self._shard_size).codes[patch % self._shard_size]
-            to_pixels(codes[:, :, native, col : col + width], wanted, self._format, pixels)
+            shard, at = self._shard(patch // self._shard_size), patch % self._shard_size
+            if shard.pages is not None:
+                shard.check(shard.pages, at, wanted)  # just before: they are then in the processor's cache
+            to_pixels(shard.codes[at, :, :, native, col : col + width], wanted, self._format, pixels)
 
     def _prefetch(self, patches: Sequence[int], indices: Int[np.ndarray, "batch m"]) -> None:
         """Asks the system to begin reading everything that will be needed."""
@@ -239,14 +251,19 @@ class ShardReader:
                 for index in wanted:
                     shard.prefetch(first + index, 1)
 
-    def verify(self, table: pa.Table) -> None:
-        """Raises FileError if something has changed, as `PatchReader` says."""
-        with described_by(self._path):
-            hashes = [str(sha256) for sha256 in self._manifest["shards"]]
-        for number, sha256 in enumerate(hashes):
-            verify_file(_codes_file(self._path, number), sha256)
-            self._shard(number)
-        verify_rows(self._path, self._manifest, table, _hashed_lines)
+    def checks(self, table: pa.Table) -> list[Check]:
+        """Returns what checks each file, as `PatchReader` says."""
+        hashes, count = self._manifest["shards"], -(-int(self._manifest["count"]) // self._shard_size)
+        if len(hashes) != count:
+            raise FileError(f"{self._path / MANIFEST} has {len(hashes)} shards, not {count}")
+        return [
+            *(partial(self._verify_shard, number, sha256) for number, sha256 in enumerate(hashes)),
+            partial(verify_rows, self._path, self._manifest, table, _hashed_lines),
+        ]
+
+    def _verify_shard(self, number: int, sha256: str) -> None:
+        verify_codes(_codes_file(self._path, number), sha256, self._manifest)
+        self._shard(number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,19 +274,34 @@ class _Shard:
         codes: The codes, read from the disk where they are touched.
         memory: The file's bytes.
         offset: Where in them the codes begin.
+        pages: What checks them; None if there are no checksums.
     """
 
     codes: UInt16[np.ndarray, "patch slice view native_row col"]
     memory: mmap.mmap
     offset: int
+    pages: CheckedPages | None
 
     def prefetch(self, first: int, count: int) -> None:
         """Begins to read some slices, counted through all patches, and nothing beside them."""
-        length = math.prod(self.codes.shape[2:]) * CODE.itemsize
-        prefetch(self.memory, self.offset + first * length, count * length)
+        prefetch(self.memory, self.offset + first * self._slice_bytes, count * self._slice_bytes)
+
+    def check(self, pages: CheckedPages, patch: int, indices: Int[np.ndarray, " m"]) -> None:
+        """Raises FileError if slices of a patch are not what was written; looks at each only once."""
+        length, slices = self._slice_bytes, self.codes.shape[1]
+        begin = self.offset + patch * slices * length
+        if len(indices) == slices:
+            pages.check(begin, slices * length)
+        else:
+            for index in indices.tolist():
+                pages.check(begin + index * length, length)
+
+    @cached_property
+    def _slice_bytes(self) -> int:
+        return math.prod(self.codes.shape[2:]) * CODE.itemsize
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _ShardFiles:
     """Where the shards of a store are, and what each must hold."""
 
@@ -277,6 +309,7 @@ class _ShardFiles:
     patch_shape: tuple[int, int, int, int]
     shard_size: int
     total: int
+    manifest: Mapping[str, Any] = field(repr=False)
 
     def open(self, number: int) -> _Shard:
         """Returns one of the shards, if its file has the codes that the manifest promises."""
@@ -291,7 +324,8 @@ class _ShardFiles:
 
         memory = map_codes(path, "shard", "its header", measure)
         offset = len(memory) - math.prod(shape) * CODE.itemsize
-        return _Shard(np.ndarray(shape, CODE, memory, offset), memory, offset)
+        pages = check_codes(path, memory, self.manifest)
+        return _Shard(np.ndarray(shape, CODE, memory, offset), memory, offset, pages)
 
 
 def _codes_file(folder: Path, number: int) -> Path:

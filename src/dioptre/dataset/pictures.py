@@ -19,11 +19,13 @@ from jaxtyping import Float32, Shaped
 
 from dioptre.dataset.arrays import ARRAY_SUFFIXES, read_array
 from dioptre.dataset.decoding import PICTURE_SUFFIXES, Picture, decode_picture, quiet_readers, white_of
+from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.names import natural_key, series_pattern, view_of, with_view, without_view
 from dioptre.dataset.tiff import TIFF_SUFFIXES, count_pages, read_tiff
 from dioptre.errors import InputError, StackFileError
 
 ACCEPTED = f"a folder of pictures ({' '.join(PICTURE_SUFFIXES)}), a multi-page TIFF, a .npy or a .npz"
+PIXEL_BYTES = 4  # of what codes become
 MIN_SERIES = 3  # so many files of one name pattern are the stack, and single files beside them are not
 
 Codes = Shaped[np.ndarray, "slice view row col"]
@@ -210,6 +212,7 @@ def _both_views(pair: dict[str, Path]) -> tuple[Path, Path]:
 def _read_alike(files: list[Path], progress: Progress | None) -> Shaped[np.ndarray, "picture row col"]:
     """Returns the pictures of these files, which must all have one size and bit depth."""
     first = _read_picture(files[0])
+    refuse_larger(files[0].parent, len(files) * first.size * PIXEL_BYTES, StackFileError)
     codes = np.empty((len(files), *first.shape), first.dtype)
     for at, file in enumerate(files):
         picture = _read_picture(file) if at else first

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.dataset.decoding import PICTURE_SUFFIXES
+from dioptre.dataset.limits import read_text
 from dioptre.dataset.names import NUMBER
 from dioptre.errors import StackFileError
 
@@ -122,7 +123,7 @@ def _positions_from_file(path: Path, names: Sequence[str]) -> Positions:
 def _position_rows(path: Path) -> list[tuple[str, float]]:
     """Returns (name, number) of each line of a file, the name empty where a line is just a number."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, "utf-8-sig")
     except FileNotFoundError:
         raise StackFileError(f"there is no file {path}; positions are {POSITION_FORMS}") from None
     except (OSError, ValueError) as error:

@@ -66,6 +66,15 @@ def check_columns(path: Path, table: pa.Table) -> None:
             raise FileError(f"{path}: the column {name} holds {kind.__name__} for each patch, not {found}")
 
 
+def check_values(path: Path, table: pa.Table, positions: int) -> None:
+    """Raises FileError if a table that was read has a truth or a place in the frame that cannot be."""
+    for name, low, high in (("truth", 0, positions - 1), ("where_x", -1.0, 1.0), ("where_y", -1.0, 1.0)):
+        values = table.column(name).to_numpy()
+        outside = ~((values >= low) & (values <= high))  # also for NaN
+        if outside.any():
+            raise FileError(f"{path}: the {name} of a patch is in {low}..{high}, not {values[outside][0]}")
+
+
 def _rows_to_columns(rows: Sequence[Row]) -> Columns:
     names = dict.fromkeys([*REQUIRED, *rows[0]])  # in this order
     for row in rows:

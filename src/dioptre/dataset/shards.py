@@ -1,6 +1,7 @@
 """Shards: the parts of a store that are written, resumed and read one by one.
 
     <folder>/<name>.<...>       the codes of some patches, and what else it takes to read them
+    <folder>/<name>.sums        checksums of the codes (dataset/checksums.py); none in stores of dioptre 0.1
     <folder>/<name>.parquet     the rows of these patches
 
 The rows come last: a shard that has them, and whose codes are whole, is complete, and a run that was stopped
@@ -18,6 +19,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from dioptre.dataset.checksums import ENDING as SUMS
+from dioptre.dataset.checksums import PAGE, CheckedPages, Sums, page_sums, read_sums, sums_of_file
 from dioptre.dataset.manifest import (
     TABLE,
     begin_folder,
@@ -33,6 +36,7 @@ from dioptre.dataset.rows import join_tables
 from dioptre.errors import FileError
 
 ROWS = "parquet"
+CHECKSUMS = "checksums"  # entry of the manifest of a store whose shards have them
 
 HashedLines = Callable[[Mapping[str, Any]], Iterable[str]]
 """What of a manifest goes into the hash of the whole store, before its rows: see dataset/manifest.py."""
@@ -87,6 +91,7 @@ class ShardWriter:
         """Writes the codes of a shard, which has no rows from now on, and returns their SHA-256."""
         self._forget_rows(name)
         write_file(self.codes_file(name), lambda file: file.writelines(content))
+        self._write_sums(name, page_sums(b"".join(content)))
         digest = hashlib.sha256()
         for part in content:
             digest.update(part)
@@ -114,6 +119,7 @@ class ShardWriter:
     def cut_codes(self, name: str, size: int) -> str:
         """Cuts off what a stopped run left after the codes of a shard, and returns their SHA-256."""
         os.truncate(self.codes_file(name), size)
+        self._write_sums(name, sums_of_file(self.codes_file(name)))
         return hash_file(self.codes_file(name))
 
     def write_rows(self, name: str, table: pa.Table) -> None:
@@ -127,7 +133,7 @@ class ShardWriter:
     def drop(self, name: str) -> None:
         """Deletes all files of a shard, its rows first."""
         self._forget_rows(name)
-        for ending in reversed(self.endings):
+        for ending in reversed((*self.endings, SUMS)):
             self.file(name, ending).unlink(missing_ok=True)
 
     def finish(
@@ -135,6 +141,7 @@ class ShardWriter:
         tables: Mapping[str, pa.Table],
         entries: Mapping[str, Any],
         hashed: HashedLines,
+        complete: Iterable[str],
         dropped: Iterable[str] = (),
     ) -> None:
         """Writes the rows of all shards, then the manifest.
@@ -143,6 +150,7 @@ class ShardWriter:
             tables: The rows of each shard, in the order of the store.
             entries: What the manifest says beside the plan.
             hashed: What of it goes into the hash of the store.
+            complete: The shards of the store.
             dropped: Shards that do not get into the store, and are deleted.
 
         Raises:
@@ -151,9 +159,15 @@ class ShardWriter:
         table = join_tables(self.folder, tables)
         for name in dropped:
             self.drop(name)
-        manifest = {**self.plan, **entries, "count": len(table)}
+        for name in complete:
+            if not self.file(name, SUMS).exists():  # begun by an earlier version
+                self._write_sums(name, sums_of_file(self.codes_file(name)))
+        manifest = {**self.plan, **entries, "count": len(table), CHECKSUMS: {"page": PAGE}}
         manifest["sha256"] = hash_store(hashed(manifest), table)
         finish_folder(self.path, table, manifest)
+
+    def _write_sums(self, name: str, sums: Sums) -> None:
+        write_file(self.file(name, SUMS), lambda file: file.write(sums.astype("<u8").tobytes()))
 
     def _forget_rows(self, name: str) -> None:
         """Deletes the rows of a shard that is about to change: while they are there, it looks complete."""
@@ -185,6 +199,20 @@ def map_codes(path: Path, what: str, promised_by: str, measure: Callable[[Binary
         raise FileError(f"the {what} {path} cannot be read: {error}") from None
 
 
+def check_codes(path: Path, memory: mmap.mmap, manifest: Mapping[str, Any]) -> CheckedPages | None:
+    """Returns what checks a file of codes as it is read; None of a store that has no checksums.
+
+    Raises:
+        FileError: If the checksums cannot be read, or are of a kind that this version does not know.
+    """
+    kind = manifest.get(CHECKSUMS)
+    if kind is None:
+        return None
+    if kind != {"page": PAGE}:
+        raise FileError(f"the checksums of {path} are of the kind {kind!r}, not of pages of {PAGE} bytes")
+    return CheckedPages(path, memory, read_sums(path.with_suffix(f".{SUMS}"), len(memory)))
+
+
 def prefetch(memory: mmap.mmap, begin: int, length: int) -> None:
     """Begins to read some bytes of a file and nothing beside them, where the system can be asked.
 
@@ -193,6 +221,19 @@ def prefetch(memory: mmap.mmap, begin: int, length: int) -> None:
     if hasattr(mmap, "MADV_WILLNEED"):
         before = begin % mmap.PAGESIZE
         memory.madvise(mmap.MADV_WILLNEED, begin - before, before + length)
+
+
+Check = Callable[[], None]
+"""Raises FileError if something of a store is not what was written."""
+
+
+def verify_codes(path: Path, sha256: str, manifest: Mapping[str, Any]) -> None:
+    """Raises FileError if a file of codes, or its checksums, are not those that were written."""
+    verify_file(path, sha256)
+    if CHECKSUMS in manifest:
+        sums = path.with_suffix(f".{SUMS}")
+        if (read_sums(sums, path.stat().st_size) != sums_of_file(path)).any():
+            raise FileError(f"{sums} has changed since it was written")
 
 
 def verify_file(path: Path, sha256: str) -> None:

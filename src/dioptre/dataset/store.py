@@ -8,6 +8,7 @@ A store gives views of itself, which read the same files: some of its patches (`
 captures (`with_windows`), codes instead of pixels (`as_codes`).
 """
 
+import math
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,9 +21,12 @@ from jaxtyping import Float32, Int, Shaped
 
 from dioptre.dataset.format import StoreFormat, check_corners, check_frame
 from dioptre.dataset.labels import patch_where
-from dioptre.dataset.manifest import LAYOUT, TABLE, described_by, read_manifest, read_parquet
+from dioptre.dataset.limits import refuse_larger
+from dioptre.dataset.manifest import LAYOUT, MANIFEST, TABLE, described_by, read_manifest, read_parquet
 from dioptre.dataset.patches import KIND, ShardReader, StoreWriter
-from dioptre.dataset.rows import Row, check_columns
+from dioptre.dataset.rows import Row, check_columns, check_values
+from dioptre.dataset.schema import STORES
+from dioptre.dataset.shards import Check
 from dioptre.errors import FileError, InputError
 from dioptre.stack import FocalStack
 
@@ -54,8 +58,12 @@ class PatchReader(Protocol):
             FileError: If a file is damaged.
         """
 
-    def verify(self, table: pa.Table) -> None:
-        """Raises FileError if the bytes of a file, or the rows, are not those that were written."""
+    def checks(self, table: pa.Table) -> list[Check]:
+        """Returns what checks each file: it raises FileError if its bytes are not those that were written.
+
+        Raises:
+            FileError: If the manifest does not tell which files there are.
+        """
 
 
 def open_patches(path: str | Path) -> "PatchStore":
@@ -72,12 +80,14 @@ def open_patches(path: str | Path) -> "PatchStore":
         raise FileError(
             f"{path} has layout {manifest.get('layout')}, but this version of dioptre reads layout {LAYOUT}"
         )
+    STORES[str(manifest["kind"])].check(path / MANIFEST, manifest)
     with described_by(path):
         form, count = StoreFormat.from_json(manifest["format"]), int(manifest["count"])
     table = read_parquet(path / TABLE)
     if len(table) != count:
         raise FileError(f"{path / TABLE} has {len(table)} rows, but the manifest says {count}")
     check_columns(path / TABLE, table)
+    check_values(path / TABLE, table, len(form.grid))
     return PatchStore(path, form, manifest, table)
 
 
@@ -176,7 +186,9 @@ class PatchStore:
         indices = self._slices(len(rows), indices)
         size = self.format.size if size is None else size
         corners = self._corners(len(rows), corners, size)
-        pixels = np.empty((*indices.shape, self.format.views, size, size), dtype=np.float32)
+        shape = (*indices.shape, self.format.views, size, size)
+        refuse_larger(self.path, math.prod(shape) * 4)
+        pixels = np.empty(shape, dtype=np.float32)
         self._reader.fill(rows, indices, corners, pixels)
         return FocalStack(
             pixels=pixels,
@@ -188,10 +200,14 @@ class PatchStore:
 
     def verify(self) -> None:
         """Raises FileError if the bytes of a file, or the rows, are not those that were written."""
+        for check in self.checks():
+            check()
+
+    def checks(self) -> list[Check]:
+        """Returns what checks each file of the store, one by one: it raises FileError as `verify` does."""
         if self._patches is None:
-            self._reader.verify(self.table)
-        else:
-            open_patches(self.path).verify()
+            return self._reader.checks(self.table)
+        return open_patches(self.path).checks()
 
     def select(self, rows: Sequence[int] | Int[np.ndarray, " patch"]) -> "PatchStore":
         """Returns a view of some patches of the store: rows of the table, in any order."""

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.dataset.decoding import first_line, green, green_channel, quiet_readers
+from dioptre.dataset.limits import refuse_larger
 from dioptre.errors import StackFileError
 
 TIFF_SUFFIXES = (".tif", ".tiff")
@@ -55,6 +56,8 @@ def _tiff_series(path: Path) -> list[tuple[Shaped[np.ndarray, "..."], str]]:
 
     with tifffile.TiffFile(path) as tiff:
         _check_page_list(path, tiff)
+        for series in tiff.series:
+            refuse_larger(path, series.size * series.dtype.itemsize, StackFileError)
         by_opencv = cache(lambda: _decode_pages(path))
         return [_series_codes(path, series, by_opencv) for series in tiff.series]
 

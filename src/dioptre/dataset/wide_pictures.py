@@ -20,8 +20,16 @@ from jaxtyping import Float32, Float64, UInt16
 
 from dioptre import __version__
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.manifest import begin_folder, hash_file, read_manifest, write_file, write_manifest
+from dioptre.dataset.manifest import (
+    MANIFEST,
+    begin_folder,
+    hash_file,
+    read_manifest,
+    write_file,
+    write_manifest,
+)
 from dioptre.dataset.patches import codes_to_patch
+from dioptre.dataset.schema import WIDE_PICTURES
 from dioptre.errors import FileError, InputError
 
 KIND, WHAT = "wide-pictures", "a store of wide pictures"
@@ -93,6 +101,7 @@ class WidePictures:
     def __post_init__(self) -> None:
         if self.manifest.get("kind") != KIND:
             raise FileError(f"{self.path} holds {self.manifest.get('kind', 'something else')}, not {KIND}")
+        WIDE_PICTURES.check(self.path / MANIFEST, self.manifest)
         if self.split not in self.manifest["splits"]:
             raise InputError(f"{self.path} has no pictures of the split {self.split}")
 

@@ -19,7 +19,6 @@ over as the region; the median is then the region's. `dioptre.train.networks.dep
 with the package, `dioptre.train.depth` how it learned.
 """
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import NetworkError
-from dioptre.methods.learned import session_of
+from dioptre.methods.learned import open_network, run_network
 from dioptre.methods.matching import HALF, TILE, Match, Tiles, View, rim_of, ssd, weighted_median
 
 SCALE: Final = 4  # pixels of a view for one of the map
@@ -69,7 +68,13 @@ class DepthNetwork:
     @property
     def card(self) -> dict[str, Any]:
         """Where it came from; nothing if the file does not say."""
-        return json.loads(_load(self.path)[0].get_modelmeta().custom_metadata_map.get(CARD, "{}"))
+        try:
+            card = json.loads(_load(self.path)[0].get_modelmeta().custom_metadata_map.get(CARD, "{}"))
+        except (RecursionError, ValueError) as error:
+            raise NetworkError(f"{self.path} cannot be used: its card is no JSON: {error}") from None
+        if not isinstance(card, dict):
+            raise NetworkError(f"{self.path} cannot be used: its card is no object")
+        return card
 
     def __call__(self, left: View, right: View) -> Maps:
         """Returns the relative depth of pictures, one value for SCALE x SCALE pixels.
@@ -85,7 +90,9 @@ class DepthNetwork:
                 f"a depth network sees pictures of {LEAST} pixels or more, not {left.shape[1:]}"
             )
         views = np.stack([left[:, :rows, :cols], right[:, :rows, :cols]], axis=1)
-        (maps,) = _load(self.path)[0].run([OUTPUT], {INPUT: views})
+        (maps,) = run_network(self.path, _load(self.path)[0], [OUTPUT], {INPUT: views})
+        if not isinstance(maps, np.ndarray) or maps.dtype != np.float32:
+            raise NetworkError(f"{self.path} answered {type(maps).__name__}, not a single-precision map")
         if maps.shape != (len(left), rows // SCALE, cols // SCALE) or not np.isfinite(maps).all():
             raise NetworkError(
                 f"{self.path} answered {maps.shape} for views of {views.shape}, or not finitely"
@@ -96,14 +103,13 @@ class DepthNetwork:
 @cache
 def _load(path: Path) -> tuple[Any, str]:
     """Returns the session of a file and its hash; once for each file."""
-    try:
-        content = path.read_bytes()
-        session = session_of(content)
-    except Exception as error:  # ONNX Runtime raises what it likes
-        raise NetworkError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
-    if session.get_modelmeta().custom_metadata_map.get(METADATA) != KIND:
+    session, metadata, sha256 = open_network(path)
+    if metadata.get(METADATA) != KIND:
         raise NetworkError(f"{path} is not a depth network of dioptre's: it has no metadata {METADATA!r}")
-    return session, hashlib.sha256(content).hexdigest()
+    inputs = [one.name for one in session.get_inputs()]
+    if inputs != [INPUT] or OUTPUT not in [one.name for one in session.get_outputs()]:
+        raise NetworkError(f"{path} has the inputs {', '.join(inputs)}, not {INPUT}, or no output {OUTPUT}")
+    return session, sha256
 
 
 def match_depth(

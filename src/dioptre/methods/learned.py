@@ -10,12 +10,12 @@ the key "dioptre", as JSON; `Card` says what.
 """
 
 import hashlib
-import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from jaxtyping import Float32
 
 from dioptre.errors import MethodError, NetworkError
 from dioptre.methods.base import ANY, WHOLE
+from dioptre.methods.card import Card as Card  # noqa: PLC0414  # handed on
 from dioptre.methods.measure import workers
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
@@ -34,60 +35,16 @@ if TYPE_CHECKING:
 WEIGHTS: Final = Path(__file__).parents[1] / "weights"  # those that come with the package
 NETWORK: Final = ".onnx"
 METADATA = "dioptre"
-LAYOUT = 2  # of the metadata
 BATCH = 32  # looks at a time: enough to keep all cores busy
 CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
-
-
-@dataclass(frozen=True)
-class Card:
-    """What a network in a file is for.
-
-    Attributes:
-        problem: The paper's problem it was trained for.
-        network: Its kind.
-        looks: How many slices it is shown: 0 for the whole stack, -1 for as many as there are.
-        views: 1 green, 2 left and right.
-        size: Rows and columns of a patch.
-        dioptres: Its ladder.
-        pixels: What a pixel is, in words.
-        decision: How its answer is read: "mode" or "median".
-        recipe: How it was trained.
-        lineage: What it came from: hashes of its weights and of the stores that it was trained on, and the
-            same of every earlier run that it built on.
-        validation: What its last validation found.
-        version: Of dioptre, when it was exported.
-        figures: What it was worth on patches that it had not seen: simulated and real ones, by name.
-        layout: Of this card.
-    """
-
-    problem: str
-    network: str
-    looks: int
-    views: int
-    size: int
-    dioptres: tuple[float | None, ...]
-    pixels: str
-    decision: str
-    recipe: Mapping[str, Any]
-    lineage: Mapping[str, Any]
-    validation: Mapping[str, float]
-    version: str
-    figures: Mapping[str, float] = field(default_factory=dict)
-    layout: int = LAYOUT
-
-    def to_json(self) -> str:
-        """Returns the card as it stands in the file."""
-        return json.dumps(asdict(self), sort_keys=True)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Card":
-        """Returns the card that `to_json` wrote."""
-        entries = json.loads(text)
-        layout = entries.get("layout") if isinstance(entries, dict) else None
-        if layout != LAYOUT:
-            raise NetworkError(f"its card has layout {layout}, but this version of dioptre reads {LAYOUT}")
-        return cls(**{**entries, "dioptres": tuple(entries["dioptres"])})
+FATAL = 4  # of ONNX Runtime's levels: what is less comes as an exception, or does not matter
+FIRST_RUN_S = 60.0  # that a network from elsewhere may take for its first answer
+TYPES = {
+    "pixels": "tensor(float)",
+    "indices": "tensor(int64)",
+    "where": "tensor(float)",
+    "told": "tensor(float)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +102,7 @@ class Learned:
                     "where": where[some],
                     "told": told[some],
                 }
-                (logits,) = session.run(None, {name: inputs[name] for name in wanted})
+                logits = _answer(self.path, session, {name: inputs[name] for name in wanted}, n)
                 total[some] += Posterior.of_logits(logits, n, decision).logs
         return Posterior.of_logits(total / len(tiles), n, decision)
 
@@ -166,20 +123,122 @@ class LearnedFamily:
 @cache
 def _load(path: Path) -> "tuple[InferenceSession, Card, tuple[str, ...], str]":
     """Returns the session of a file, its card, the names of its inputs, and its hash; once for each file."""
+    session, metadata, sha256 = open_network(path)
+    if METADATA not in metadata:
+        raise NetworkError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
+    try:
+        card = Card.from_json(metadata[METADATA])
+        _check_inputs(session, card)
+    except (KeyError, TypeError, ValueError) as error:
+        raise NetworkError(f"{path} cannot be used: {error}") from None
+    return session, card, tuple(one.name for one in session.get_inputs()), sha256
+
+
+def open_network(path: Path) -> "tuple[InferenceSession, dict[str, str], str]":
+    """Returns the session of a file, its metadata, and the file's SHA-256.
+
+    Raises:
+        NetworkError: If it cannot be read.
+    """
     try:
         content = path.read_bytes()
         session = session_of(content)
+        metadata = dict(session.get_modelmeta().custom_metadata_map)
+        _ = session.get_inputs(), session.get_outputs()  # names that are no text raise here
     except Exception as error:  # ONNX Runtime raises what it likes
-        raise NetworkError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
-    text = session.get_modelmeta().custom_metadata_map.get(METADATA)
-    if text is None:
-        raise NetworkError(f"{path} is not a network of dioptre's: it has no metadata {METADATA!r}")
+        reason = (str(error) or repr(error)).splitlines()[0]
+        raise NetworkError(f"{path} cannot be read: {reason}") from None
+    return session, metadata, hashlib.sha256(content).hexdigest()
+
+
+def _check_inputs(session: "InferenceSession", card: Card) -> None:
+    """Raises NetworkError if a network wants something else than looks, or has more than one answer."""
+    shapes = {"pixels": (None, None, card.views, card.size, card.size), "indices": (None, None)}
+    inputs = session.get_inputs()
+    for one in inputs:
+        if one.name not in TYPES:
+            raise NetworkError(f"it has the input {one.name!r}, not some of {', '.join(TYPES)}")
+        if one.type != TYPES[one.name]:
+            raise NetworkError(f"its input {one.name} is {one.type}, not {TYPES[one.name]}")
+        wanted = shapes.get(one.name, (None, 2))
+        fits = len(one.shape) == len(wanted) and all(
+            not isinstance(found, int) or size in (None, found)
+            for found, size in zip(one.shape, wanted, strict=True)
+        )
+        if not fits:
+            shown = ", ".join("any" if size is None else str(size) for size in wanted)
+            raise NetworkError(f"its input {one.name} has the shape {one.shape}, not ({shown})")
+    if "pixels" not in [one.name for one in inputs] or len(session.get_outputs()) != 1:
+        raise NetworkError(
+            f"it has {len(inputs)} inputs and {len(session.get_outputs())} outputs, not logits"
+        )
+
+
+def _answer(
+    path: Path, session: "InferenceSession", inputs: dict[str, np.ndarray], n: int
+) -> Float32[np.ndarray, "batch _"]:
+    """Returns the logits of some looks.
+
+    Raises:
+        NetworkError: If there is no such answer, or the first one takes too long.
+    """
+    (logits,) = run_network(path, session, None, inputs)
+    batch = len(inputs["pixels"])
+    if not isinstance(logits, np.ndarray) or logits.dtype != np.float32:
+        raise NetworkError(f"{path} answered {type(logits).__name__}, not single-precision logits")
+    if logits.shape not in ((batch, n), (batch, n + 2)):
+        raise NetworkError(f"{path} answered {logits.shape} for {batch} looks at a ladder of {n} positions")
+    return logits
+
+
+def run_network(
+    path: Path, session: "InferenceSession", outputs: list[str] | None, inputs: dict[str, np.ndarray]
+) -> list[Any]:
+    """Returns what a network answers; one from elsewhere has FIRST_RUN_S for the first answer.
+
+    Raises:
+        NetworkError: If it does not answer, or not in time.
+    """
+    known = path.parent == WEIGHTS or path in _TRIED
     try:
-        card = Card.from_json(text)
-    except (KeyError, TypeError, ValueError) as error:
-        raise NetworkError(f"{path} cannot be used: {error}") from None
-    inputs = tuple(one.name for one in session.get_inputs())
-    return session, card, inputs, hashlib.sha256(content).hexdigest()
+        if known:
+            return session.run(outputs, inputs)
+        return _try(path, session, outputs, inputs)
+    except NetworkError:
+        raise
+    except Exception as error:  # ONNX Runtime raises what it likes
+        reason = (str(error) or repr(error)).splitlines()[0]
+        raise NetworkError(f"{path} did not answer: {reason}") from None
+
+
+_TRIED: set[Path] = set()  # networks from elsewhere that have answered in time
+
+
+def _try(
+    path: Path, session: "InferenceSession", outputs: list[str] | None, inputs: dict[str, np.ndarray]
+) -> list[Any]:
+    """Runs a network from elsewhere for the first time."""
+    import onnxruntime  # noqa: PLC0415  # it takes a while to load
+
+    options, late = onnxruntime.RunOptions(), Event()
+
+    def stop() -> None:
+        late.set()
+        options.terminate = True
+
+    timer = Timer(FIRST_RUN_S, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        answer = session.run(outputs, inputs, options)
+    except Exception:
+        if late.is_set():
+            raise NetworkError(f"{path} did not answer in {FIRST_RUN_S:g} s: it was stopped") from None
+        raise
+    finally:
+        timer.cancel()
+    _TRIED.add(path)
+    return answer
 
 
 def session_of(model: Path | bytes) -> "InferenceSession":
@@ -188,7 +247,10 @@ def session_of(model: Path | bytes) -> "InferenceSession":
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = workers()
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    options.log_severity_level = FATAL
+    return onnxruntime.InferenceSession(
+        model, options, providers=["CPUExecutionProvider"], enable_fallback=0
+    )  # it would print that it tries the same again
 
 
 def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:

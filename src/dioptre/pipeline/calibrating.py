@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 
 from dioptre import __version__
 from dioptre.dataset.labels import CROP
+from dioptre.dataset.manifest import unnamed
 from dioptre.dataset.store import PatchStore, open_patches
 from dioptre.errors import InputError
 from dioptre.methods import best_index
@@ -150,7 +151,8 @@ def calibrate(data: Path, out: Path, job: CalibrationJob, done: Progress) -> tup
     moved()
     left_over = Residuals(len(whole.focus), table_px, inliers, indices)
     about = {"dioptre": __version__, "patches": store.manifest["sha256"], **vars(job), **vars(left_over)}
-    found.to_toml(out, about)
+    with unnamed(out) as partial_file:
+        found.to_toml(partial_file, about)
     return found, left_over
 
 

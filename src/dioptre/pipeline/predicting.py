@@ -23,6 +23,7 @@ from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import (
     begin_folder,
     clear_leftovers,
+    hash_file,
     iterate_parquet,
     join_parquet,
     read_json,
@@ -101,7 +102,7 @@ def predict_store(
         examples = choose_examples(store, rows, iterate_parquet(out / PREDICTIONS, CHOSEN_BY))
         write_file(out / EXAMPLES, build_gallery(store, examples, keys, prior).write)
         write_json(out / COSTS, _costs_of_all(parts, len(rows)))
-        write_manifest(out, plan)
+        write_manifest(out, {**plan, "rows": count, "sha256": hash_file(out / PREDICTIONS)})
     return count
 
 

@@ -22,8 +22,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dioptre.dataset.manifest import iterate_parquet, read_manifest
-from dioptre.errors import FileError, InputError, MissingExtraError
+from dioptre.errors import InputError, MissingExtraError
 from dioptre.evaluate import figures, formats
 from dioptre.evaluate.gallery import Gallery, read_gallery
 from dioptre.evaluate.origin import Origin, Role, origin_from_json
@@ -34,7 +33,8 @@ from dioptre.evaluate.tables import Counted, PaperTable, paper_tables, short_key
 from dioptre.evaluate.tally import READ, tally
 from dioptre.pipeline.illustrating import Illustration, Predicted, illustrate
 from dioptre.pipeline.ledger import write_all
-from dioptre.pipeline.predicting import EXAMPLES, KIND, PREDICTIONS
+from dioptre.pipeline.predicting import EXAMPLES
+from dioptre.pipeline.predictions import iterate_predictions, read_predictions_manifest
 
 MARKDOWN, JSON, PAGE = "tables.md", "tables.json", "index.html"
 FIGURES: Final = "figures"
@@ -91,19 +91,17 @@ class _Folder:
 
 
 def _open(path: Path) -> _Folder:
-    manifest = read_manifest(path, "a folder of predictions")
-    if manifest.get("kind") != KIND:
-        raise FileError(f"{path} holds {manifest.get('kind', 'something else')}, not {KIND}")
+    manifest = read_predictions_manifest(path)
     origin = origin_from_json(manifest, path)
     if not origin.positions:
-        origin = _looked_up(path / PREDICTIONS, origin)
+        origin = _looked_up(path, origin)
     return _Folder(path, origin, frozenset(manifest.get("methods", {})))
 
 
-def _looked_up(file: Path, origin: Origin) -> Origin:
+def _looked_up(folder: Path, origin: Origin) -> Origin:
     """Returns the origin of predictions that do not tell it, as far as their rows do."""
     positions, devices = 0, set()
-    for table in iterate_parquet(file, ["truth", "predicted", "start", "device"]):
+    for table in iterate_predictions(folder, ["truth", "predicted", "start", "device"]):
         most = max((pc.max(table[name]).as_py() or 0) for name in ("truth", "predicted", "start"))
         positions = max(positions, most + 1)
         devices |= set(pc.unique(table["device"]).to_pylist())
@@ -151,7 +149,7 @@ def _count(folders: Sequence[_Folder]) -> Predicted:
 
 
 def _batches(folder: _Folder, with_oracle: bool) -> Iterator[pa.Table]:
-    for table in iterate_parquet(folder.path / PREDICTIONS, READ):
+    for table in iterate_predictions(folder.path, READ):
         yield table if with_oracle else table.filter(pc.not_equal(table["method"], ORACLE))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dioptre.dataset.format import StoreFormat
+from dioptre.dataset.lock import locked
 from dioptre.dataset.wide_pictures import WidePictureWriter
 from dioptre.errors import InputError
 from dioptre.methods.depth_network import SCALE, STRIDE
@@ -65,11 +66,12 @@ def simulate_wide(
     form = StoreFormat(camera.grid, simulation.size, 2, sensor.BLACK, sensor.WHITE)
     splits = tuple("train" if at % VALIDATION_EVERY else "validation" for at in range(count))
     writer = WidePictureWriter(out, form, asdict(simulation), splits)
-    missing = writer.begin()
-    finished = PER_SCENE * (count - len(missing))
-    pieces = [partial(_write_scene, writer, simulation, number) for number in missing]
-    run_counted(pieces, executor, finished, PER_SCENE * count, done)
-    writer.finish()
+    with locked(out):
+        missing = writer.begin()
+        finished = PER_SCENE * (count - len(missing))
+        pieces = [partial(_write_scene, writer, simulation, number) for number in missing]
+        run_counted(pieces, executor, finished, PER_SCENE * count, done)
+        writer.finish()
 
 
 def draw_scene(simulation: WideSimulation, split: str, number: int) -> list[WidePicture]:

@@ -26,12 +26,13 @@ from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dioptre import __version__
+from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import begin_folder, hash_file, plain_json, read_manifest, write_manifest
 from dioptre.dataset.wide_pictures import WidePictures
 from dioptre.errors import FileError, InputError
 from dioptre.methods.depth_network import KIND
 from dioptre.train.depth_recipe import DepthRecipe
-from dioptre.train.folder import BEST, CHECKPOINT, ValidationResult, load_state, save_state
+from dioptre.train.folder import BEST, CHECKPOINT, ValidationResult, load_state, restoring, save_state
 from dioptre.train.networks.depth import DepthNet
 
 WHAT = "a depth network's training"
@@ -66,10 +67,11 @@ def train_depth(
     }
     if max(recipe.sizes) > training.form.size:
         raise InputError(f"{data} has pictures of {training.form.size} pixels, not {max(recipe.sizes)}")
-    begin_folder(out, plan, WHAT)
-    best = _Training(recipe, training, validation, out, torch.device(device), told).run()
-    write_manifest(out, {**plan, "weights": hash_file(out / BEST), "validation": asdict(best)})
-    (out / CHECKPOINT).unlink(missing_ok=True)
+    with locked(out):
+        begin_folder(out, plan, WHAT)
+        best = _Training(recipe, training, validation, out, torch.device(device), told).run()
+        write_manifest(out, {**plan, "weights": hash_file(out / BEST), "validation": asdict(best)})
+        (out / CHECKPOINT).unlink(missing_ok=True)
     return best
 
 
@@ -78,8 +80,12 @@ def load_depth(path: Path) -> tuple[DepthNet, dict[str, Any]]:
     entries = read_manifest(path, WHAT)
     if entries.get("kind") != KIND:
         raise FileError(f"{path} holds {entries.get('kind', 'something else')}, not a {KIND} training")
-    network = DepthNet(float(entries["recipe"]["width"]))
-    network.load_state_dict(torch.load(path / BEST, weights_only=True, map_location="cpu"))
+    weights = load_state(path / BEST, torch.device("cpu"))
+    if weights is None:
+        raise FileError(f"{path / BEST} is missing")
+    with restoring(path / BEST):
+        network = DepthNet(float(entries["recipe"]["width"]))
+        network.load_state_dict(weights)
     return network.eval(), entries
 
 
@@ -156,10 +162,11 @@ class _Training:
         state = load_state(self.out / CHECKPOINT, self.device)
         if state is None:
             return 0, None
-        self.network.load_state_dict(state["network"])
-        self.ema.load_state_dict(state["ema"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        return state["step"], ValidationResult(**state["best"])
+        with restoring(self.out / CHECKPOINT):
+            self.network.load_state_dict(state["network"])
+            self.ema.load_state_dict(state["ema"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            return int(state["step"]), ValidationResult(**state["best"])
 
     def _keep(self, step: int, best: ValidationResult) -> None:
         state = {

@@ -9,7 +9,6 @@ computed in 8-bit integers, with ranges measured on real looks.
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,10 +22,12 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 from torch import Tensor, nn
 
 from dioptre import __version__
+from dioptre.dataset.manifest import unnamed
 from dioptre.dataset.store import PatchStore
 from dioptre.errors import InputError, NetworkError
 from dioptre.methods.base import ANY, WHOLE, best_index
-from dioptre.methods.learned import METADATA, Card, Learned, place_of
+from dioptre.methods.card import Card
+from dioptre.methods.learned import METADATA, Learned, place_of
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
@@ -128,6 +129,7 @@ def write_checked(
     if half:
         store_half(model)
     onnx.checker.check_model(model, full_check=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     with unnamed(file) as partial:
         onnx.save(model, partial)
         difference = differs(partial)
@@ -203,18 +205,6 @@ def store_half(model: onnx.ModelProto) -> None:
     graph.node.extend(nodes)
 
 
-@contextmanager
-def unnamed(path: Path) -> Iterator[Path]:
-    """Yields a file to write, which gets its name if nothing goes wrong."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.stem}.partial{path.suffix}")
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 def compare(learned: Learned, network: nn.Module, stack: FocalStack) -> float:
     """Returns the largest difference of a probability in a file from torch's."""
     theirs = torch_posterior(network, stack, learned.card)
@@ -258,6 +248,7 @@ def export_int8(path: Path, file: Path, store: PatchStore, patches: int = CALIBR
     run = open_run(path)
     network, card = run.network(), card_of(run)
     check_finite(network, card)
+    file.parent.mkdir(parents=True, exist_ok=True)
     with unnamed(file) as partial:
         quantise(network, card, partial, store, patches)
         learned, errors = Learned(partial), []

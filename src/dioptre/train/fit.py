@@ -32,6 +32,7 @@ from dioptre.train.folder import (
     load_state,
     open_run,
     plan_of,
+    restoring,
     save_state,
 )
 from dioptre.train.inference import LazyInference
@@ -306,8 +307,9 @@ class Training:
         state = load_state(self.out / CHECKPOINT, self.learner.device)
         if state is None:
             return 0, None, 0
-        self.learner.restore(state)
-        return state["step"], ValidationResult(**state["best"]), state["worse"]
+        with restoring(self.out / CHECKPOINT):
+            self.learner.restore(state)
+            return int(state["step"]), ValidationResult(**state["best"]), int(state["worse"])
 
     def _keep(self, name: str, state: dict[str, object]) -> None:
         if self.learner.rank.first:

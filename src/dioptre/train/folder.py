@@ -16,7 +16,9 @@ first:
      "start_from": lineage | null, "after": [lineage ...], "teacher": lineage | null}
 """
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,16 @@ from torch import Tensor, nn
 
 from dioptre import __version__
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.manifest import begin_folder, hash_file, read_manifest, write_file, write_manifest
+from dioptre.dataset.manifest import (
+    MANIFEST,
+    begin_folder,
+    described_by,
+    hash_file,
+    read_manifest,
+    write_file,
+    write_manifest,
+)
+from dioptre.dataset.schema import RUN, VALIDATION
 from dioptre.errors import FileError
 from dioptre.train.feed import JoinedStores
 from dioptre.train.networks import NETWORKS, NetworkKind
@@ -92,14 +103,25 @@ class Run:
         return {name: self.entries[name] for name in LINEAGE}
 
     def weights(self) -> dict[str, Tensor]:
-        """Returns its best weights."""
-        return torch.load(self.path / BEST, weights_only=True, map_location="cpu")
+        """Returns its best weights.
+
+        Raises:
+            FileError: If the file cannot be read, or holds something else.
+        """
+        path = self.path / BEST
+        found = load_state(path, torch.device("cpu"))
+        if found is None:
+            raise FileError(f"{path} is missing")
+        if not found or not all(isinstance(one, Tensor) for one in found.values()):
+            raise FileError(f"{path} does not hold the weights of a network")
+        return found
 
     def network(self) -> nn.Module:
         """Returns its network with its best weights, for inference."""
         recipe = self.recipe
-        network = self.kind.build(self.positions, recipe.views, recipe.width)
-        network.load_state_dict(self.weights())
+        with restoring(self.path / BEST):
+            network = self.kind.build(self.positions, recipe.views, recipe.width)
+            network.load_state_dict(self.weights())
         return network.eval()
 
 
@@ -114,7 +136,12 @@ def open_run(path: Path) -> Run:
         raise FileError(f"{path} holds {entries.get('kind', 'something else')}, not a {KIND}")
     if any(name not in entries for name in LINEAGE):
         raise FileError(f"{path} was trained by another version of dioptre: it has no lineage")
-    return Run(path, entries)
+    RUN.check(path / MANIFEST, entries)
+    VALIDATION.check(path / MANIFEST, entries["validation"])
+    run = Run(path, entries)
+    with described_by(path, WHAT):
+        _ = run.recipe, run.format, run.kind, run.looks  # raise if they are wrong
+    return run
 
 
 # Runs that are being written
@@ -155,5 +182,32 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def load_state(path: Path, device: torch.device) -> dict[str, Any] | None:
-    """Returns what `save_state` wrote, on a device; None if there is nothing yet."""
-    return torch.load(path, weights_only=True, map_location=device) if path.exists() else None
+    """Returns what `save_state` wrote, on a device; None if there is nothing yet.
+
+    Raises:
+        FileError: If it is damaged, or something else. No code in it is run.
+    """
+    if not path.exists():
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about what is refused
+            found = torch.load(path, weights_only=True, map_location=device)
+    except Exception as error:  # a damaged file raises nearly anything: EOFError, UnpicklingError, ...
+        reason = (str(error) or repr(error)).splitlines()[0]
+        raise FileError(f"{path} cannot be read as weights: {reason}") from None
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise FileError(f"{path} holds no weights by their names")
+    return found
+
+
+@contextmanager
+def restoring(path: Path) -> Iterator[None]:
+    """Lets a network be put back to what a file holds; what does not fit is a FileError with the file."""
+    try:
+        yield
+    except FileError:
+        raise
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        reason = (str(error) or repr(error)).splitlines()
+        raise FileError(f"{path} does not fit the network: {' '.join(reason)[:200]}") from None

@@ -15,6 +15,7 @@ Kind = Literal["one-hot", "move", "looks"]
 Distance = Literal["squared", "absolute"]
 Flips = Literal["none", "rows", "both", "all"]
 
+WIDEST = 16.0  # times the channels; the paper's is 4
 PARTS = {"crops": "the steps", "untold": "the patches", "distillation": "what is learned"}
 
 
@@ -90,6 +91,8 @@ class Recipe:
             raise InputError(f"only a one-hot network has a stem for each position, not a {self.network} one")
         if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
             raise InputError("steps, batch, width and learning rate are positive")
+        if self.seed < 0:
+            raise InputError(f"a seed is 0 or more, not {self.seed}")
         if self.frozen and (self.network != "looks" or self.flips != "none" or self.crops):
             raise InputError(
                 "only a network of looks has a network of one look to freeze; it sees patches as they are"
@@ -111,7 +114,15 @@ class Recipe:
 
     @classmethod
     def from_json(cls, entries: dict[str, Any]) -> "Recipe":
-        """Returns the recipe that `to_json` wrote."""
+        """Returns the recipe that `to_json` wrote.
+
+        Raises:
+            InputError: If there is no network so wide.
+            KeyError, TypeError, ValueError: If it is no recipe.
+        """
+        width = entries.get("width", cls.width)
+        if not isinstance(width, int | float) or not 0 < width <= WIDEST:
+            raise InputError(f"the width of a network is above 0 and at most {WIDEST:g}, not {width!r}")
         return cls(**{**entries, "problem": Problem(entries["problem"])})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.captures import LONGEST_NAME, CaptureWriter
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.labels import SIZE, STRIDE, FrameSize, Labels
 from dioptre.dataset.published import (
@@ -72,6 +72,9 @@ class Inventory:
 
     def clash(self, outcome: Outcome, container: str) -> str:
         """Returns why a capture cannot be taken from a part or an archive; "" if it can."""
+        if len(outcome.name) > LONGEST_NAME:
+            length = len(outcome.name)
+            return f"{outcome.name[:40]}... has a name of {length} letters, not {LONGEST_NAME} or less"
         first = self.containers.setdefault(outcome.name, container)
         if first != container:
             return f"{outcome.name} is in {first} and in {container}: only the first is taken"

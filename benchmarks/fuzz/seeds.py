@@ -1,0 +1,344 @@
+"""Small good files of every kind that dioptre reads, made on the spot, and what reads them."""
+
+import io
+import json
+import socket
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import OpenEXR
+import tifffile
+
+from dioptre.dataset.archives import read_archive
+from dioptre.dataset.captures import CaptureWriter
+from dioptre.dataset.folders import OwnCapture, read_table
+from dioptre.dataset.lock import locked
+from dioptre.dataset.manifest import WRITING, begin_folder, write_file, write_json, write_parquet
+from dioptre.dataset.maps import read_map
+from dioptre.dataset.pictures import read_look, read_pictures
+from dioptre.dataset.positions import read_positions
+from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
+from dioptre.errors import ArchiveError, CaptureFileError
+from dioptre.evaluate.predict import SCHEMA
+from dioptre.loop.steps import to_steps
+from dioptre.methods import learned
+from dioptre.methods.calibration import SHIPPED, Calibration
+from dioptre.optics import CameraModel, FocusGrid
+from dioptre.pipeline.predictions import read_predictions
+from dioptre.pipeline.verifying import verify
+from dioptre.posterior import DepthPrior
+from dioptre.stack import FocalStack
+
+GRID = FocusGrid.uniform(10.0, 0.1, 5)
+FORM = StoreFormat(GRID, size=16, views=2, black=0.0, white=4095.0)
+ROW: dict[str, object] = {
+    "scene": "a", "capture": "c", "split": "test", "row": 0, "col": 0, "truth": 1, "where_x": 0.0,
+    "where_y": 0.5,
+}  # fmt: skip
+HASH = "0" * 64
+NAMES = tuple(f"IMG_{at}.png" for at in range(5))
+
+
+@dataclass(frozen=True, eq=False)
+class Seed:
+    """Good files in a folder.
+
+    Attributes:
+        name: What they are.
+        folder: Where they are.
+        files: Those that are changed, one at a time.
+        read: Reads them.
+    """
+
+    name: str
+    folder: Path
+    files: tuple[str, ...]
+    read: Callable[[Path], object]
+
+    @cached_property
+    def contents(self) -> dict[str, bytes]:
+        """The good bytes of the files, as they were when this was first asked for."""
+        return {file: (self.folder / file).read_bytes() for file in self.files}
+
+
+def make_seeds(root: Path) -> list[Seed]:
+    """Writes the seeds below a folder; those of extras that are not there are left out."""
+    makers = [_pictures, _stacks, _maps, _tables, _cameras, _stores, _predictions, _archives, _begun]
+    makers += [_networks] if find_spec("onnx") else []
+    makers += [_runs] if find_spec("torch") else []
+    return [seed for make in makers for seed in make(root)]
+
+
+def _seed(root: Path, name: str, contents: dict[str, bytes], read: Callable[[Path], object]) -> Seed:
+    folder = root / name
+    for file, content in contents.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(content)
+    return Seed(name, folder, tuple(contents), read)
+
+
+def _codes(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 60000, shape, dtype=np.uint16)
+
+
+def _pictures(root: Path) -> Iterator[Seed]:
+    for suffix in (".png", ".jpg", ".tif", ".bmp", ".pgm", ".webp"):
+        for kind, shape in (("grey", (16, 20)), ("colour", (16, 20, 3))):
+            deep = suffix in (".png", ".tif", ".pgm") and kind == "grey"
+            pixels = _codes(*shape) if deep else (_codes(*shape) >> 8).astype(np.uint8)
+            if suffix == ".pgm" and kind == "colour":
+                continue
+            content = cv2.imencode(suffix, pixels)[1].tobytes()
+            files = {f"f{at}{suffix}": content for at in range(3)}
+            yield _seed(root, f"{kind}{suffix}", files, read_pictures)
+    one = cv2.imencode(".png", _codes(16, 20))[1].tobytes()
+    views = {"a_left.png": one, "a_right.png": one}
+    yield _seed(root, "look", views, lambda folder: read_look(folder / "a_left.png"))
+
+
+def _bytes_of(write: Callable[[Any], object]) -> bytes:
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
+
+
+def _stacks(root: Path) -> Iterator[Seed]:
+    codes = _codes(4, 2, 16, 16)
+    files = {
+        "stack.npy": _bytes_of(lambda file: np.save(file, codes)),
+        "stack.npz": _bytes_of(lambda file: np.savez_compressed(file, stack=codes, other=codes)),
+        "stack.tif": _bytes_of(lambda file: tifffile.imwrite(file, codes[:, 0], photometric="minisblack")),
+    }
+    for name, content in files.items():
+        yield _seed(root, f"stack-{name}", {name: content}, partial(_apply, _touch, name))
+
+
+def _apply(read: Callable[[Path], object], name: str, folder: Path) -> object:
+    return read(folder / name)
+
+
+def _touch(path: Path) -> float:
+    """Returns the sum of all pixels of a stack: an .npy is read only where it is touched."""
+    return float(np.asarray(read_pictures(path).codes, np.float64).sum())
+
+
+def _maps(root: Path) -> Iterator[Seed]:
+    depth = np.ones((12, 9), np.float32)
+    exr = root / "seed.exr"
+    root.mkdir(parents=True, exist_ok=True)
+    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
+    OpenEXR.File(header, {"R": depth}).write(str(exr))
+    files = {
+        "map.exr": exr.read_bytes(),
+        "map.npy": _bytes_of(lambda file: np.save(file, depth)),
+        "map.png": cv2.imencode(".png", _codes(12, 9))[1].tobytes(),
+    }
+    for name, content in files.items():
+        yield _seed(root, f"map-{name}", {name: content}, partial(_apply, read_map, name))
+
+
+def _tables(root: Path) -> Iterator[Seed]:
+    rows = b"name,position\n" + b"".join(f"{name},{0.5 * at}\n".encode() for at, name in enumerate(NAMES))
+    yield _seed(
+        root, "positions", {"p.csv": rows}, lambda folder: read_positions(str(folder / "p.csv"), NAMES)
+    )
+    labels = b"row,col,index\n0,0,1\n16,16,3\n"
+    yield _seed(
+        root, "labels", {"l.csv": labels}, lambda folder: read_table(folder / "l.csv", GRID, (64, 64), 16)
+    )
+    prior = {"prior.txt": b"3, 2\n1 1 1\n"}
+    yield _seed(root, "prior", prior, lambda folder: DepthPrior.parse(str(folder / "prior.txt")).weights(5))
+
+
+def _cameras(root: Path) -> Iterator[Seed]:
+    camera = root / "seed.toml"
+    CameraModel.pixel3().to_toml(camera)
+    thin = camera.read_bytes()
+    even = (
+        b'name = "x"\nfocal_length_mm = 4.4\nf_number = 1.8\npixel_pitch_um = 2.8\nframe = [64, 64]\n'
+        b"[grid]\nfar_m = 4.0\nnear_m = 0.1\nn = 9\n"
+    )
+    two = b'name = "z"\ngrowth_px = 0.5\nunit = "um"\n'
+    for name, content in (("thin", thin), ("even", even)):
+        files = {"camera.toml": content}
+        yield _seed(
+            root, f"camera-{name}", files, lambda folder: CameraModel.from_toml(folder / "camera.toml")
+        )
+        yield _seed(root, f"steps-{name}", files, lambda folder: to_steps(str(folder / "camera.toml")))
+    yield _seed(root, "steps-two", {"camera.toml": two}, lambda folder: to_steps(str(folder / "camera.toml")))
+    calibration = {"c.toml": (SHIPPED / "center.toml").read_bytes()}
+    yield _seed(root, "calibration", calibration, lambda folder: Calibration.from_toml(folder / "c.toml"))
+    own = (
+        b'camera = "camera.toml"\nscene = "desk"\nsplit = "train"\norder = "near-to-far"\n'
+        b'depth = "depth.npy"\ndepth_unit = "m"\nblack = 64.0\nwhite = 1023.0\nlight = "dark"\n'
+    )
+    files = {"capture.toml": own, "camera.toml": even}
+    yield _seed(root, "capture", files, lambda folder: OwnCapture.from_toml(folder / "capture.toml"))
+
+
+def _stores(root: Path) -> Iterator[Seed]:
+    patches = root / "patches"
+    writer = StoreWriter(patches, FORM, {"seed": 1}, total=3, shard_size=2)
+    for number in writer.missing_shards():
+        count = len(writer.patches(number))
+        writer.write_shard(number, _codes(count, *FORM.patch_shape) >> 4, [ROW] * count)
+    writer.finish()
+    files = ("manifest.json", "patches.parquet", "shards/00000.npy", "shards/00000.sums")
+    yield Seed("patches", patches, files, _read_store)
+    captures = root / "captures"
+    capture = CaptureWriter(captures, FORM, (32, 48), {"source": "own"})
+    capture.begin()
+    for index, view in capture.missing_frames("a"):
+        capture.write_frame("a", index, view, _codes(16, 48) >> 4)
+    capture.complete("a", [ROW, ROW])
+    capture.finish()
+    parts = ("captures/a.json", "captures/a.codes", "captures/a.sums")
+    yield Seed("captures", captures, ("manifest.json", "patches.parquet", *parts), _read_store)
+
+
+def _read_store(folder: Path) -> object:
+    verify(folder, lambda _done, _total: None)
+    store = open_patches(folder)
+    return store.stack(np.arange(len(store)))
+
+
+def _predictions(root: Path) -> Iterator[Seed]:
+    folder = root / "predictions"
+    folder.mkdir(parents=True)
+    values: dict[str, object] = {
+        "method": "m", "problem": "D1", "split": "test", "scene": "a", "capture": "c", "state": "focused",
+        "identity": "", "prior": "even", "light": "", "device": "", "in_crop": True,
+        "confidence": 0.5, "expected_error": 1.0, "risk": 0.1,
+    }  # fmt: skip
+    import pyarrow as pa  # noqa: PLC0415  # beside its only use
+
+    columns = {field.name: [values.get(field.name, 1)] * 4 for field in SCHEMA}
+    table = pa.table(columns).cast(SCHEMA)
+    write_file(folder / "predictions.parquet", lambda file: write_parquet(table, file))
+    manifest = {
+        "kind": "predictions", "data": HASH, "simulated": True, "methods": {"m": [""]}, "split": "test",
+        "starts": [0, 1], "patches": 2, "prior": {"name": "even", "table": []},
+    }  # fmt: skip
+    write_json(folder / "manifest.json", manifest)
+    yield Seed("predictions", folder, ("manifest.json", "predictions.parquet"), _read_predictions)
+
+
+def _read_predictions(folder: Path) -> object:
+    verify(folder, lambda _done, _total: None)
+    return read_predictions(folder)
+
+
+def _archives(root: Path) -> Iterator[Seed]:
+    picture = cv2.imencode(".png", _codes(8, 8))[1].tobytes()
+    for suffix in (".tar", ".tar.gz"):
+        file = io.BytesIO()
+        with tarfile.open(fileobj=file, mode="w:gz" if suffix == ".tar.gz" else "w") as tar:
+            for at in range(3):
+                member = tarfile.TarInfo(f"train1/raw_left_pd/apt1_0/{at}/result_pd_left_center.png")
+                member.size = len(picture)
+                tar.addfile(member, io.BytesIO(picture))
+        name = f"train1{suffix}"
+        yield _seed(
+            root,
+            f"archive{suffix}",
+            {name: file.getvalue()},
+            partial(_apply, _unpack, name),
+        )
+
+
+def _unpack(path: Path) -> int:
+    count = 0
+    for _, _, read in read_archive(path, lambda _item: True, lambda _position: None):
+        try:
+            count += len(read())
+        except CaptureFileError:
+            continue
+        except ArchiveError:
+            break
+    return count
+
+
+def _begun(root: Path) -> Iterator[Seed]:
+    plan = {"kind": "patches", "layout": 1, "config": {"seed": 1}, "count": 3}
+    folder = root / "begun"
+    begin_folder(folder, plan)
+
+    def go_on(at: Path) -> None:
+        begin_folder(at, plan)
+
+    yield Seed("begun", folder, (WRITING,), go_on)
+    lock = json.dumps({"process": 1, "host": socket.gethostname(), "since": 0}).encode()
+
+    def take(at: Path) -> None:
+        with locked(at, lambda _line: None):
+            pass
+
+    yield _seed(root, "lock", {"writing.lock": lock}, take)
+
+
+def _networks(root: Path) -> Iterator[Seed]:
+    from onnx import TensorProto, helper  # noqa: PLC0415  # an extra
+
+    nodes = [
+        helper.make_node("ReduceMean", ["pixels", "axes"], ["mean"], keepdims=0),
+        helper.make_node("Reshape", ["mean", "column"], ["tall"]),
+        helper.make_node("MatMul", ["tall", "weights"], ["logits"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "seed",
+        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["batch", "slice", 2, 8, 8])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 5])],
+        [
+            helper.make_tensor("weights", TensorProto.FLOAT, [1, 5], (1.0, 2.0, 5.0, 2.0, 1.0)),
+            helper.make_tensor("axes", TensorProto.INT64, [4], [1, 2, 3, 4]),
+            helper.make_tensor("column", TensorProto.INT64, [2], [-1, 1]),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    card = learned.Card(
+        "D1", "test", 1, 2, 8, tuple(GRID.dioptres.tolist()), "linear", "mode", {}, {}, {"mae": 1.0}, "0"
+    )
+    helper.set_model_props(model, {learned.METADATA: card.to_json()})
+    yield _seed(root, "network", {"n.onnx": model.SerializeToString()}, _ask)
+
+
+def _ask(folder: Path) -> object:
+    learned._load.cache_clear()
+    learned._TRIED.clear()
+    pixels = np.full((1, 1, 2, 8, 8), 0.25, np.float32)
+    stack = FocalStack(pixels, np.array([[2]]), GRID)
+    return learned.Learned(folder / "n.onnx").posterior(stack)
+
+
+def _runs(root: Path) -> Iterator[Seed]:
+    import torch  # noqa: PLC0415  # an extra
+
+    from dioptre.dataset.manifest import hash_file  # noqa: PLC0415
+    from dioptre.train.folder import ValidationResult, load_state, open_run, save_state  # noqa: PLC0415
+    from dioptre.train.networks import NETWORKS  # noqa: PLC0415
+    from dioptre.train.recipe import Recipe  # noqa: PLC0415
+
+    recipe, folder = Recipe(network="move", width=0.25), root / "run"
+    folder.mkdir(parents=True)
+    network = NETWORKS["move"].build(len(GRID), 2, 0.25)
+    save_state(folder / "best.pt", network.state_dict())
+    manifest = {
+        "kind": "training", "recipe": recipe.to_json(), "data": [HASH], "format": FORM.to_json(),
+        "start_from": None, "after": [], "teacher": None, "weights": hash_file(folder / "best.pt"),
+        "validation": asdict(ValidationResult(1, 0.5, 1.5)),
+    }  # fmt: skip
+    write_json(folder / "manifest.json", manifest)
+    yield Seed("run", folder, ("manifest.json", "best.pt"), lambda at: open_run(at).network())
+    state = _bytes_of(lambda file: torch.save({"step": 3, "network": network.state_dict()}, file))
+    device = torch.device("cpu")
+    yield _seed(
+        root, "checkpoint", {"checkpoint.pt": state}, lambda at: load_state(at / "checkpoint.pt", device)
+    )

@@ -1,0 +1,45 @@
+"""`dioptre verify`: is what lies in a folder what was written?"""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from dioptre.cli.console import CHANGED, DONE, progress
+
+
+@dataclass(frozen=True)
+class Verify:
+    """Say whether what lies in a folder, or a file, is what was written.
+
+    Exit code 0: it is. 1: something has changed, or is missing (what, on stderr). 2: there is nothing of
+    dioptre's, or it is not finished.
+
+    Attributes:
+        path: A store, a run, a folder of predictions or of networks; a network (.onnx), a calibration or a
+            camera (.toml).
+        json: Print what was found as JSON.
+    """
+
+    path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
+    json: bool = False
+
+
+def run_verify(config: Verify) -> int:
+    """Prints whether what lies there is what was written."""
+    from dioptre.pipeline.verifying import verify  # noqa: PLC0415
+
+    with progress("verifying", config.json) as moved:
+        found = verify(config.path, moved)
+    if config.json:
+        sys.stdout.write(json.dumps({"path": str(config.path), **found.to_json()}) + "\n")
+    elif not found.faults:
+        sys.stdout.write(f"{config.path}: {found.kind}, {found.parts} parts: all as written\n")
+    for fault in found.faults:
+        sys.stderr.write(f"{fault}\n")
+    for note in found.notes:
+        sys.stderr.write(f"note: {note}\n")
+    return CHANGED if found.faults else DONE

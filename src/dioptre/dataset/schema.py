@@ -1,0 +1,222 @@
+"""What the files between commands must hold: one schema for each kind, checked when it is read.
+
+A schema says of each entry of a JSON object what it may be, and of each column of a table its type. What is
+not listed may be there as well: later versions add entries.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dioptre.errors import FileError
+
+MOST = 2**53  # of anything that is counted
+DEEPEST = 50  # lists and objects in one another: far more than anything here has
+
+Check = Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What an entry may be.
+
+    Attributes:
+        expected: In words.
+        holds: Whether a value is that.
+        needed: Whether it must be there.
+    """
+
+    expected: str
+    holds: Check
+    needed: bool = True
+
+    def or_absent(self) -> "Entry":
+        """Returns the same entry, which may be missing."""
+        return Entry(self.expected, self.holds, needed=False)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a JSON object must hold.
+
+    Attributes:
+        what: What it describes, in words: "a patch store".
+        entries: Its entries.
+    """
+
+    what: str
+    entries: Mapping[str, Entry]
+
+    def check(self, path: Path, found: Mapping[str, Any]) -> None:
+        """Raises FileError, with the file, for the first entry that is missing or not what it may be."""
+        if depth_of(found) > DEEPEST:
+            raise FileError(f"{path} does not describe {self.what}: it is nested more than {DEEPEST} deep")
+        for name, entry in self.entries.items():
+            if name not in found:
+                if entry.needed:
+                    raise FileError(f"{path} does not describe {self.what}: it has no entry {name!r}")
+            elif not entry.holds(found[name]):
+                raise FileError(
+                    f"{path} does not describe {self.what}: its entry {name} is {entry.expected}, "
+                    f"not {_brief(found[name])}"
+                )
+
+
+def depth_of(value: object, deepest: int = DEEPEST) -> int:
+    """Returns how deep lists and objects are in one another; beyond the deepest, one more than that."""
+    level, depth = [value], 0
+    while depth <= deepest:
+        inner: list[object] = []
+        for one in level:
+            inner.extend(one.values() if isinstance(one, Mapping) else one if isinstance(one, list) else ())
+        if not inner:
+            return depth
+        level, depth = inner, depth + 1
+    return depth
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# Kinds of entries
+
+
+def whole(least: int = 0) -> Entry:
+    """Returns an entry that is a whole number."""
+    return Entry(
+        f"a whole number of {least} or more", lambda value: is_whole(value) and least <= value <= MOST
+    )
+
+
+def is_whole(value: object) -> bool:
+    """Returns whether a value is a whole number; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Returns whether a value is a finite number."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def is_hash(value: object) -> bool:
+    """Returns whether a value is a SHA-256 in hexadecimal digits."""
+    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
+
+
+def list_of(holds: Check, what: str) -> Entry:
+    """Returns an entry that is a list."""
+    return Entry(f"a list of {what}", lambda value: isinstance(value, list) and all(map(holds, value)))
+
+
+TEXT = Entry("text", lambda value: isinstance(value, str))
+NUMBER = Entry("a finite number", is_number)
+OBJECT = Entry("an object", lambda value: isinstance(value, dict))
+OBJECT_OR_NULL = Entry("an object or null", lambda value: value is None or isinstance(value, dict))
+TRUTH = Entry("true or false", lambda value: isinstance(value, bool))
+HASH = Entry("a SHA-256", is_hash)
+LADDER = Entry(
+    "a list of numbers or nulls",
+    lambda value: isinstance(value, list) and all(one is None or is_number(one) for one in value),
+)
+
+# Manifests
+
+STORE = {
+    "layout": whole(),
+    "config": OBJECT,
+    "format": OBJECT,
+    "count": whole(1),
+    "sha256": HASH,
+    "checksums": OBJECT.or_absent(),
+}
+PATCHES = Schema("a patch store", {**STORE, "shard_size": whole(1), "shards": list_of(is_hash, "SHA-256")})
+CAPTURES = Schema(
+    "a patch store",
+    {
+        **STORE,
+        "frame": Entry(
+            "rows and columns",
+            lambda value: isinstance(value, list) and len(value) == 2 and all(map(is_whole, value)),
+        ),
+        "captures": Entry(
+            "an object of the hashes of each capture",
+            lambda value: (
+                isinstance(value, dict)
+                and all(isinstance(one, dict) and all(map(is_hash, one.values())) for one in value.values())
+            ),
+        ),
+        "summary": OBJECT,
+    },
+)
+STORES = {"patches": PATCHES, "captures": CAPTURES}
+WIDE_PICTURES = Schema(
+    "a store of wide pictures",
+    {
+        "shards": list_of(is_hash, "SHA-256"),
+        "splits": list_of(lambda value: isinstance(value, str), "splits"),
+        "format": OBJECT,
+        "sha256": HASH,
+    },
+)
+PREDICTIONS = Schema(
+    "a folder of predictions",
+    {
+        "data": HASH,
+        "simulated": TRUTH,
+        "methods": OBJECT,
+        "split": TEXT,
+        "starts": list_of(lambda value: is_whole(value) and value >= 0, "positions"),
+        "patches": whole(1),
+        "sha256": HASH.or_absent(),
+        "rows": whole(1).or_absent(),
+    },
+)
+LINEAGE = {
+    "data": list_of(is_hash, "SHA-256"),
+    "start_from": OBJECT_OR_NULL,
+    "after": list_of(lambda value: isinstance(value, dict), "objects"),
+    "teacher": OBJECT_OR_NULL,
+}
+RUN = Schema(
+    "a training's folder",
+    {**LINEAGE, "recipe": OBJECT, "format": OBJECT, "weights": HASH, "validation": OBJECT},
+)
+VALIDATION = Schema("a training's folder", {"step": whole(), "loss": NUMBER, "mae": NUMBER})
+
+
+# Tables
+
+
+def check_table(path: Path, table: pa.Table, schema: pa.Schema) -> None:
+    """Raises FileError if a table lacks a column of a schema, or has another type or nothing in one.
+
+    Whole numbers of another width will do. A column that the schema lets be null may be.
+    """
+    for wanted in schema:
+        if wanted.name not in table.column_names:
+            raise FileError(f"{path} has no column {wanted.name}; it has {', '.join(table.column_names)}")
+        found = table.schema.field(wanted.name).type
+        if not _alike(found, wanted.type):
+            raise FileError(f"{path}: the column {wanted.name} holds {found}, not {wanted.type}")
+        if not wanted.nullable and table.column(wanted.name).null_count:
+            raise FileError(f"{path}: the column {wanted.name} is empty in some rows")
+
+
+def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
+    kinds = (pa.types.is_integer, pa.types.is_floating, _is_text)
+    return found == wanted or any(kind(found) and kind(wanted) for kind in kinds)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
