@@ -31,7 +31,7 @@ from dioptre.loop.steps import to_steps
 from dioptre.methods import learned
 from dioptre.methods.calibration import SHIPPED, Calibration
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.pipeline.predictions import read_predictions
+from dioptre.pipeline.predictions import check_predictions
 from dioptre.pipeline.verifying import verify
 from dioptre.posterior import DepthPrior
 from dioptre.stack import FocalStack
@@ -227,12 +227,12 @@ def _predictions(root: Path) -> Iterator[Seed]:
         "starts": [0, 1], "patches": 2, "prior": {"name": "even", "table": []},
     }  # fmt: skip
     write_json(folder / "manifest.json", manifest)
-    yield Seed("predictions", folder, ("manifest.json", "predictions.parquet"), _read_predictions)
+    yield Seed("predictions", folder, ("manifest.json", "predictions.parquet"), _check_predictions)
 
 
-def _read_predictions(folder: Path) -> object:
+def _check_predictions(folder: Path) -> object:
     verify(folder, lambda _done, _total: None)
-    return read_predictions(folder)
+    return check_predictions(folder)
 
 
 def _archives(root: Path) -> Iterator[Seed]:
