@@ -212,7 +212,6 @@ SHIPPED = Catalogue(
                     settings=LOOKS_SETTINGS,
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (
@@ -271,7 +270,6 @@ SHIPPED = Catalogue(
                     settings=STACK_SETTINGS,
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (
