@@ -111,20 +111,21 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
 }
 
 
-# What evidence is a sign of, if there is more of it than in clean sweeps.
+# What evidence is a sign of, if there is more of it than in clean sweeps, and more than so much: a little
+# unevenness is unusual in simulated sweeps and harms nothing.
 SIGNS: Final = (
-    (Reason.NOISE_PEAK, "noise-here"),
-    (Reason.UNEVEN_NOISE, "noise-range"),
-    (Reason.UNEVEN_NOISE, "noise-jump"),
-    (Reason.BROKEN_SWEEP, "repeated"),
-    (Reason.BROKEN_SWEEP, "darkest"),
-    (Reason.BROKEN_SWEEP, "unlike"),
-    (Reason.FLICKER, "flicker"),
-    (Reason.FLICKER, "light-jump"),
-    (Reason.COMPRESSED, "blocks"),
-    (Reason.VIEWS_TURNED, "view-turned"),
-    (Reason.VIEWS_TURNED, "look-turned"),
-    (Reason.VIEWS_EXCHANGED, "view-exchanged"),
+    (Reason.NOISE_PEAK, "noise-here", 2.0),
+    (Reason.UNEVEN_NOISE, "noise-range", 1.5),
+    (Reason.UNEVEN_NOISE, "noise-jump", 1.0),
+    (Reason.BROKEN_SWEEP, "repeated", 0.0),
+    (Reason.BROKEN_SWEEP, "darkest", 1.5),
+    (Reason.BROKEN_SWEEP, "unlike", 0.8),
+    (Reason.FLICKER, "flicker", -3.0),
+    (Reason.FLICKER, "light-jump", -1.5),
+    (Reason.COMPRESSED, "blocks", 0.3),
+    (Reason.VIEWS_TURNED, "view-turned", 0.7),
+    (Reason.VIEWS_TURNED, "look-turned", 2.0),
+    (Reason.VIEWS_EXCHANGED, "view-exchanged", 0.3),
 )
 CLEARLY: Final = 0.5  # deviations beyond what clean sweeps have
 APART: Final = float(
@@ -347,7 +348,11 @@ def _verdict(
 
 def signs_in(evidence: Evidence, row: Row) -> list[Reason]:
     """Returns what the evidence is a sign of, each once: of what there is more than in clean sweeps."""
-    seen = [reason for reason, name in SIGNS if row.excess(name, evidence) > CLEARLY]
+    seen = [
+        reason
+        for reason, name, least in SIGNS
+        if evidence.get(name, least) > least and row.excess(name, evidence) > CLEARLY
+    ]
     return list(dict.fromkeys(seen))
 
 
