@@ -51,7 +51,7 @@ def test_predictions_are_not_finished(tmp_path: Path) -> None:
         4000, "predict", str(store), str(out), "--methods", "laplacian-variance", "--workers", "1"
     )
     assert "File too large" in told
-    assert names(out) == ["writing.json"]
+    assert not {"manifest.json", "predictions.parquet", "parts/00000.parquet"} & set(names(out))
 
 
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="figures are an extra")

@@ -50,6 +50,17 @@ def test_second_differences_of_a_ramp_vanish() -> None:
     assert max(np.abs(one).max() for one in found) < 1e-6
 
 
+def test_a_blurred_neighbour_is_no_noise_and_a_noisy_one_is() -> None:
+    rng = np.random.default_rng(0)
+    sharp = rng.random((96, 96)).astype(np.float32)
+    blurred = gaussian_filter(sharp, 1.0)
+    noisy = [np.full_like(sharp, 0.5) + rng.normal(0, 0.1, sharp.shape).astype(np.float32) for _ in range(2)]
+    through_focus, bump = (Traces.of(np.stack(some)[:, None]) for some in ((blurred, sharp), noisy))
+    for lag in range(len(LAGS)):
+        assert through_focus.unshared(lag)[0] < 0.2 * through_focus.noise(lag)[0]
+        assert bump.unshared(lag)[0] > 0.8 * bump.noise(lag)[0]
+
+
 @pytest.mark.parametrize("size", [16, 17, 40, 300])
 def test_pictures_of_all_sizes_have_traces(size: int) -> None:
     pixels = np.random.default_rng(0).random((4, 2, size, size + 3), dtype=np.float32)

@@ -219,7 +219,8 @@ def _noise_evidence(traces: Traces, answer: int) -> Evidence:
     """Returns whether the noise stays the same, and slices follow from their neighbours."""
     n = len(traces.mean)
     raw, detail = traces.noise(FINEST), traces.detail[FINEST]
-    noise = np.log(raw + FLOOR * max(float(traces.common[FINEST].max()), 0.0))
+    least = FLOOR * max(float(traces.common[FINEST].max()), 0.0)
+    noise = np.log(raw + least)
     same = raw <= SAME * np.maximum(detail[:-1], detail[1:])
     usual = float(np.median(noise))
     focus = int(traces.subject(MIDDLE).argmax())
@@ -228,7 +229,9 @@ def _noise_evidence(traces: Traces, answer: int) -> Evidence:
     alike = traces.likeness(COARSE)
     near = slice(max(0, answer - 2), answer + 2)
     return {
-        "noise-here": float(np.clip(noise[near].max() - usual, -MOST, MOST)),
+        "noise-here": float(
+            np.clip(np.log(traces.unshared(FINEST)[near] + least).max() - usual, -MOST, MOST)
+        ),
         "noise-range": float(np.clip(np.ptp(np.quantile(aside, (0.05, 0.95))), 0, MOST)),
         "noise-jump": float(np.clip(np.abs(np.diff(aside)).max(), 0, MOST)),
         "repeated": MOST * float(np.mean(same)),

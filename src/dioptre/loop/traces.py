@@ -93,6 +93,15 @@ class Traces:
         detail = self.detail[lag]
         return np.maximum((detail[:-1] + detail[1:]) / 2 - self.common[lag], TINY)
 
+    def unshared(self, lag: int) -> Float[np.ndarray, " gap"]:
+        """Returns the mean square of what neither of two slices has in common with the other, at one lag.
+
+        Where slices are far apart, the next one is a blurred picture of a sharp one. That is no noise: it is
+        left out as far as one slice is a multiple of the other.
+        """
+        detail, alike = self.detail[lag], np.clip(self.likeness(lag), -1, 1)
+        return np.maximum(np.minimum(detail[:-1], detail[1:]) * (1 - alike**2), TINY)
+
     def subject(self, lag: int) -> PerSlice:
         """Returns the mean square of what each slice shares with its neighbours, at one of the lags."""
         common = self.common[lag]
