@@ -232,7 +232,8 @@ def _predictions(root: Path) -> Iterator[Seed]:
 
 def _check_predictions(folder: Path) -> object:
     verify(folder, lambda _done, _total: None)
-    return check_predictions(folder)
+    check_predictions(folder)
+    return folder
 
 
 def _archives(root: Path) -> Iterator[Seed]:
