@@ -27,6 +27,7 @@ from dioptre.methods import find_method, scores
 from dioptre.posterior import DepthPrior
 from dioptre.stack import FocalStack
 
+ONE_DEPTH = 0.05  # dioptres: how far apart things of one depth are at most
 SPREAD, NOISE, BREATHING, AMBIGUOUS = "spread", "noise", "breathing", "ambiguous"  # why a patch is shown
 COUNT: Final = 12  # patches that are spread
 DARK: Final = 3  # of them at least are dark, as far as there are any
@@ -192,6 +193,12 @@ def _flags(store: PatchStore, rows: Int[np.ndarray, " patch"], name: str) -> Boo
     return store.column(name)[rows] if name in store.table.column_names else np.ones(len(rows), bool)
 
 
+def _of_one_depth(store: PatchStore, rows: Int[np.ndarray, " patch"]) -> Bool[np.ndarray, " patch"]:
+    """Returns which patches show one depth, as far as a store knows: two depths mislead without breathing."""
+    known = "depth_spread" in store.table.column_names
+    return store.column("depth_spread")[rows] <= ONE_DEPTH if known else np.ones(len(rows), bool)
+
+
 def _errors(patches: int, predictions: Iterable[pa.Table]) -> dict[str, Errors]:
     """Returns the error of the methods that examples are chosen by, for each patch; NaN if not known.
 
@@ -226,7 +233,7 @@ def _telling(
     apart = (np.abs(truth - SEEN) >= SIDES[0]) & (np.abs(truth - SEEN) <= SIDES[1])
     wanted = {
         NOISE: (noisy > MISLED, noisy + len(store.format.grid) * dark),
-        BREATHING: (~dark & (contrast > MISLED) & ~(model >= contrast), away),
+        BREATHING: (~dark & (contrast > MISLED) & ~(model >= contrast) & _of_one_depth(store, rows), away),
         AMBIGUOUS: (apart & (both <= 2) & np.isfinite(green), green),
     }
     found: dict[str, int] = {}
