@@ -118,7 +118,10 @@ def test_nothing_outlives_a_parent_that_is_ended(tmp_path: Path, how: signal.Sig
     script.write_text(ENDLESS)
     notes = [tmp_path / "one", tmp_path / "two"]
     parent = subprocess.Popen(
-        [sys.executable, str(script), *map(str, notes)], start_new_session=True, stderr=subprocess.PIPE
+        [sys.executable, str(script), *map(str, notes)],
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # also in a job
     )
     running: list[int] = []
     try:
