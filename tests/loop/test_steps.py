@@ -243,3 +243,10 @@ def test_a_focus_within_the_focal_length_is_refused() -> None:
     unknown = replace(CameraModel.pixel3(), grid=FocusGrid.unknown(9))
     with pytest.raises(InputError, match=r"not beyond the focal length of pixel3, 4\.44 mm"):
         FocusSteps.of_camera(unknown).check(300.0)
+
+
+def test_a_number_of_hundreds_of_digits_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "camera.toml"
+    file.write_text(f'growth_px = {"9" * 400}\nunit = "um"\n')
+    with pytest.raises(FileError, match="growth_px is a finite number, not one of 400 digits"):
+        FocusSteps.from_toml(file)

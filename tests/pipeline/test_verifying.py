@@ -182,3 +182,18 @@ def test_predictions_whose_manifest_lacks_an_entry_are_refused(tmp_path: Path, e
     (path / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(FileError, match=f"has no entry '{entry}'"):
         check_predictions(path)
+
+
+def test_text_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    path = write_predictions(tmp_path / "out")
+    table = pq.read_table(path / "predictions.parquet")
+    at = table.column_names.index("problem")
+    pq.write_table(table.set_column(at, "problem", _odd_text()), path / "predictions.parquet")
+    with pytest.raises(FileError, match=r"cannot be read|no UTF-8"):
+        check_predictions(path)
+
+
+def _odd_text() -> pa.Array:
+    """Returns two texts that are no UTF-8, as a damaged file may hold them."""
+    good = pa.array(["ab", "cd"])
+    return pa.Array.from_buffers(pa.string(), 2, [None, good.buffers()[1], pa.py_buffer(b"\xff\xfe\xff\xfe")])

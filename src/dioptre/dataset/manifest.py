@@ -286,5 +286,5 @@ def iterate_parquet(path: Path, columns: Iterable[str]) -> Iterator[pa.Table]:
                 raise FileError(f"{path} has no column {missing[0]}; it has {have}")
             for batch in file.iter_batches(1 << 16, columns=names, use_threads=False):
                 yield pa.Table.from_batches([batch])
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise FileError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None

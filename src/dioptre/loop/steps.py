@@ -240,7 +240,10 @@ def _number(table: Mapping[str, Any], name: str) -> float | None:
     value = table.get(name)
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise InputError(f"{name} is a number, not {value!r}")
-    return None if value is None else float(value)
+    try:
+        return None if value is None else float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        raise InputError(f"{name} is a finite number, not one of {len(str(value))} digits") from None
 
 
 def _averaging(length: int, scale: float) -> Float32[np.ndarray, "few many"]:

@@ -42,7 +42,10 @@ def iterate_predictions(folder: Path, columns: Iterable[str]) -> Iterator[pa.Tab
     fields = [SCHEMA.field(name).with_nullable(name in MAY_BE_NULL) for name in columns]
     for table in iterate_parquet(path, [field.name for field in fields]):
         check_table(path, table, pa.schema(fields))
-        _check_values(path, table)
+        try:
+            _check_values(path, table)
+        except UnicodeDecodeError as error:
+            raise FileError(f"{path} holds text that is no UTF-8: {error}") from None
         yield table
 
 
