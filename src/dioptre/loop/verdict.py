@@ -128,6 +128,9 @@ SIGNS: Final = (
     (Reason.VIEWS_EXCHANGED, "view-exchanged", 0.3),
 )
 CLEARLY: Final = 0.5  # deviations beyond what clean sweeps have
+DETAIL: Final = float(
+    np.log(2)
+)  # "parts-detail" of parts whose detail stands out of the noise by as much as it
 APART: Final = float(
     np.log(1 / 8 + 0.01)
 )  # "parts-apart" of parts that are sharp an eighth of the sweep apart
@@ -335,7 +338,8 @@ def _verdict(
     if belief.risk > asked.risk:
         found += [one for one in signs_in(observation.evidence, row) if one not in found]
         if all(reason in WARNINGS for reason in found):
-            apart = observation.evidence.get("parts-apart", APART) > APART
+            seen = observation.evidence
+            apart = seen.get("parts-apart", APART) > APART and seen.get("parts-detail", 0.0) > DETAIL
             found += (Reason.SEVERAL_DEPTHS,) if apart else unsure
     return Verdict(
         State.FOCUSED if all(reason in WARNINGS for reason in found) else State.FAILED,
