@@ -40,6 +40,8 @@ class Train:
         builds_on: Finished runs that it builds on.
         running: How to run it.
         recipe: Train a shipped network from nothing: makes OUT/stores, OUT/runs and OUT/weights/NAME.onnx.
+        shipped: With --recipe, take the networks that it builds on from the files that come with the package,
+            if their rows are still the same, instead of training those too.
         also: Further stores of the same ladder and patch size; may be given several times.
     """
 
@@ -50,6 +52,7 @@ class Train:
     ]
     running: Annotated[RunSettings, tyro.conf.OmitArgPrefixes]
     recipe: Annotated[str, tyro.conf.arg(metavar="NAME")] = ""
+    shipped: bool = False
     also: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="DATA")] = ()
 
 
@@ -64,6 +67,8 @@ def run_train(config: Train) -> int:
     need_torch()
     if config.recipe:
         return _run_recipe(config)
+    if config.shipped:
+        raise InputError("--shipped goes with --recipe; to begin with a network's run, --start-from")
     if len(config.folders) != 2:
         raise InputError(
             f"a training has a store and a folder to write, DATA OUT, not {len(config.folders)} folders"
@@ -86,6 +91,7 @@ def run_train(config: Train) -> int:
 
 
 def _run_recipe(config: Train) -> int:
+    from dioptre.methods.learned import WEIGHTS  # noqa: PLC0415
     from dioptre.pipeline.training import train_shipped  # noqa: PLC0415
 
     if len(config.folders) != 1 or config.also:
@@ -94,7 +100,15 @@ def _run_recipe(config: Train) -> int:
     if (config.training, config.builds_on, config.running) != (Recipe(), BuildsOn(), running):
         raise InputError("--recipe decides what is trained: only --device and --precision go with it")
     with progress("training", quiet=False) as moved:
-        found = train_shipped(config.recipe, config.folders[0], running, _watch(moved), moved, _say)
+        found = train_shipped(
+            config.recipe,
+            config.folders[0],
+            running,
+            _watch(moved),
+            moved,
+            _say,
+            shipped=WEIGHTS if config.shipped else None,
+        )
     _say(f"wrote {found.path}: {found.bytes / 1e6:.2f} MB")
     return DONE
 

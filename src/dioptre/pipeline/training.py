@@ -12,7 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from dioptre.dataset.manifest import MANIFEST
+from dioptre.dataset.store import open_patches
 from dioptre.errors import FileError, InputError
+from dioptre.methods.learned import Learned
 from dioptre.pipeline.depth_training import NAME as LEARNED_DEPTH
 from dioptre.pipeline.depth_training import train_learned_depth
 from dioptre.pipeline.processes import local_executor
@@ -25,6 +27,7 @@ from dioptre.train.fit import Watch, train
 from dioptre.train.folder import open_run
 from dioptre.train.ranks import Rank
 from dioptre.train.recipe import BuildsOn, RunSettings
+from dioptre.train.recover import recover_run
 
 Say = Callable[[str], None]
 
@@ -37,6 +40,7 @@ def train_shipped(
     done: Done = unwatched,
     say: Say = lambda _line: None,
     catalogue: Catalogue = SHIPPED,
+    shipped: Path | None = None,
 ) -> Exported:
     """Makes a network of a catalogue and returns what its export found.
 
@@ -48,6 +52,8 @@ def train_shipped(
         done: Told how far the simulation, or an earlier network, is with the patches.
         say: Told in words what begins.
         catalogue: The rows.
+        shipped: A folder of networks' files. Those that this one builds on are taken from there, and not
+            trained again, where they are and came from the stages that they are asked for.
     """
     if Rank.find().world > 1:
         raise InputError("a recipe runs in one process; give several to its stages one by one, by torchrun")
@@ -61,6 +67,10 @@ def train_shipped(
             continue
         for store in stage.stores:
             _make_store(store, catalogue, out / "stores", done, say)
+        if stage.name != name and shipped is not None and _was_made_by(shipped / f"{stage.name}.onnx", stage):
+            say(f"taking {stage.name} from its file")
+            recover_run(shipped / f"{stage.name}.onnx", open_patches(out / "stores" / stage.stores[0]), run)
+            continue
         say(f"training {stage.name}")
         data = [out / "stores" / store for store in stage.stores]
         how = replace(stage.settings, device=settings.device, precision=settings.precision)
@@ -72,6 +82,10 @@ def train_shipped(
 def _check_recipe(run: Path, stage: Stage) -> None:
     if open_run(run).recipe != stage.recipe:
         raise FileError(f"{run} was trained with another recipe than that of {stage.name}; delete it first")
+
+
+def _was_made_by(file: Path, stage: Stage) -> bool:
+    return file.exists() and dict(Learned(file).card.recipe) == stage.recipe.to_json()
 
 
 def _builds_on(stage: Stage, runs: Path) -> BuildsOn:

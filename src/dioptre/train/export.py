@@ -165,7 +165,7 @@ def to_onnx(network: nn.Module, card: Card) -> onnx.ModelProto:
     if card.looks == ANY:
         for name in ("pixels", "indices"):
             axes[name][1] = "slice"
-    model = trace(network, _tensors(looks), axes)
+    model = trace(network, to_tensors(looks), axes)
     helper.set_model_props(model, {METADATA: card.to_json()})
     return model
 
@@ -219,10 +219,11 @@ def torch_posterior(network: nn.Module, stack: FocalStack, card: Card) -> Poster
 
 @torch.no_grad()
 def _logits(network: nn.Module, stack: FocalStack) -> Float[Tensor, "batch _"]:
-    return network.eval()(*_tensors(stack))
+    return network.eval()(*to_tensors(stack))
 
 
-def _tensors(stack: FocalStack) -> tuple[Tensor, ...]:
+def to_tensors(stack: FocalStack) -> tuple[Tensor, ...]:
+    """Returns the inputs of a network, in their order."""
     where, told = place_of(stack)
     return (
         torch.from_numpy(np.ascontiguousarray(stack.pixels)),
@@ -252,7 +253,7 @@ def export_int8(path: Path, file: Path, store: PatchStore, patches: int = CALIBR
     with unnamed(file) as partial:
         quantise(network, card, partial, store, patches)
         learned, errors = Learned(partial), []
-        for stack, truth in _looks_of(store, card, "validation", patches):
+        for stack, truth in looks_of(store, card, "validation", patches):
             posteriors = (learned.posterior(stack), torch_posterior(network, stack, card))
             found = [best_index(one.scores()) for one in posteriors]
             errors.append([np.abs(one - truth).mean() for one in found])
@@ -271,7 +272,7 @@ def quantise(network: nn.Module, card: Card, path: Path, store: PatchStore, patc
         quantize_static(
             ready,
             path,
-            _Calibration(_looks_of(store, card, "train", patches), _input_names(ready)),
+            _Calibration(looks_of(store, card, "train", patches), _input_names(ready)),
             quant_format=QuantFormat.QDQ,
             activation_type=QuantType.QUInt8,
             weight_type=QuantType.QInt8,
@@ -283,7 +284,7 @@ def quantise(network: nn.Module, card: Card, path: Path, store: PatchStore, patc
     onnx.save(model, path)
 
 
-def _looks_of(
+def looks_of(
     store: PatchStore, card: Card, split: str, patches: int, batch: int = 8
 ) -> Iterator[tuple[FocalStack, Int[np.ndarray, " batch"]]]:
     """Yields looks of some patches of a split at random positions, and the patches' truth."""
@@ -312,7 +313,7 @@ class _Calibration(CalibrationDataReader):  # type: ignore[misc]
         stack, _ = next(self.looks, (None, None))
         if stack is None:
             return None
-        given = zip(INPUTS, _tensors(stack), strict=True)
+        given = zip(INPUTS, to_tensors(stack), strict=True)
         return {name: one.numpy() for name, one in given if name in self.wanted}
 
 
