@@ -95,6 +95,17 @@ def test_a_network_for_registered_stacks_has_their_size(out: Path) -> None:
     assert learned.posterior(stores[0].stack([0]).green()).logs.shape == (1, 51)
 
 
+def test_what_a_network_builds_on_can_come_from_a_file(out: Path, tmp_path: Path) -> None:
+    run("move", out)
+    said: list[str] = []
+    (tmp_path / "stores").symlink_to(out / "stores")
+    train_shipped("looks", tmp_path, RunSettings(), say=said.append, catalogue=TINY, shipped=out / "weights")
+    assert said == ["taking move from its file", "training looks"]
+    begun = Learned(tmp_path / "weights" / "looks.onnx").card.lineage["start_from"]
+    assert begun["recipe"] == Learned(out / "weights" / "move.onnx").card.recipe
+    assert begun["start_from"]["recipe"] == MOVE.to_json()
+
+
 def test_a_run_of_another_recipe_is_not_taken_for_a_stage(out: Path) -> None:
     run("move", out)
     stages = tuple(replace(stage, recipe=replace(stage.recipe, seed=5)) for stage in TINY.networks[0].stages)

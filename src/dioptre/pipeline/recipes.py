@@ -6,7 +6,7 @@ stage takes a quarter to three quarters of an hour.
 This module does not know torch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -117,13 +117,18 @@ class Catalogue:
         known = ", ".join(network.name for network in self.networks)
         raise InputError(f"there is no recipe {name!r}; there are {known}")
 
-    def stages_of(self, name: str) -> tuple[Stage, ...]:
-        """Returns all stages that a network needs, each after those that it builds on."""
+    def stages_of(self, name: str, made: Callable[[Stage], bool] = lambda _stage: False) -> tuple[Stage, ...]:
+        """Returns all stages that a network needs, each after those that it builds on.
+
+        Args:
+            name: Of the network.
+            made: Tells whether a stage is made already; what that one built on is then not needed.
+        """
         by_name = {stage.name: stage for network in self.networks for stage in network.stages}
         ordered: dict[str, Stage] = {}
 
         def visit(stage: Stage) -> None:
-            for earlier in stage.builds_on:
+            for earlier in () if stage.name != name and made(stage) else stage.builds_on:
                 if earlier not in ordered:
                     visit(by_name[earlier])
             ordered[stage.name] = stage

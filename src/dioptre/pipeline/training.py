@@ -14,7 +14,7 @@ from pathlib import Path
 from dioptre.dataset.manifest import MANIFEST
 from dioptre.dataset.store import open_patches
 from dioptre.errors import FileError, InputError
-from dioptre.methods.learned import Learned
+from dioptre.methods.learned import NETWORK, Learned
 from dioptre.pipeline.depth_training import NAME as LEARNED_DEPTH
 from dioptre.pipeline.depth_training import train_learned_depth
 from dioptre.pipeline.processes import local_executor
@@ -59,24 +59,27 @@ def train_shipped(
         raise InputError("a recipe runs in one process; give several to its stages one by one, by torchrun")
     if name == LEARNED_DEPTH:
         return train_learned_depth(out, settings.device, watch, done, say)
-    stages = catalogue.stages_of(name)
-    for stage in stages:
+    for stage in catalogue.stages_of(name, lambda one: shipped is not None and _was_made_by(shipped, one)):
         run = out / "runs" / stage.name
         if (run / MANIFEST).exists():
             _check_recipe(run, stage)
             continue
         for store in stage.stores:
             _make_store(store, catalogue, out / "stores", done, say)
-        if stage.name != name and shipped is not None and _was_made_by(shipped / f"{stage.name}.onnx", stage):
+        if stage.name != name and shipped is not None and _was_made_by(shipped, stage):
             say(f"taking {stage.name} from its file")
-            recover_run(shipped / f"{stage.name}.onnx", open_patches(out / "stores" / stage.stores[0]), run)
+            recover_run(_file_of(shipped, stage.name), open_patches(out / "stores" / stage.stores[0]), run)
             continue
         say(f"training {stage.name}")
         data = [out / "stores" / store for store in stage.stores]
         how = replace(stage.settings, device=settings.device, precision=settings.precision)
         train(data, run, stage.recipe, how, _builds_on(stage, out / "runs"), watch, done)
     row = catalogue.find(name)
-    return export(out / "runs" / name, out / "weights" / f"{name}.onnx", row.half)
+    return export(out / "runs" / name, _file_of(out / "weights", name), row.half)
+
+
+def _file_of(weights: Path, name: str) -> Path:
+    return weights / f"{name}{NETWORK}"
 
 
 def _check_recipe(run: Path, stage: Stage) -> None:
@@ -84,7 +87,9 @@ def _check_recipe(run: Path, stage: Stage) -> None:
         raise FileError(f"{run} was trained with another recipe than that of {stage.name}; delete it first")
 
 
-def _was_made_by(file: Path, stage: Stage) -> bool:
+def _was_made_by(weights: Path, stage: Stage) -> bool:
+    """Returns whether a folder of networks has the one that a stage makes."""
+    file = _file_of(weights, stage.name)
     return file.exists() and dict(Learned(file).card.recipe) == stage.recipe.to_json()
 
 
