@@ -21,7 +21,7 @@ def drawn(count: int, seed: int = 0, deviation: float = 1.0) -> list[Sample]:
         misled = rng.random() < 1 / (1 + np.exp(4 - 2.5 * rough))
         truth = int(rng.integers(N)) if misled else answer + round(deviation * rng.standard_normal())
         observation = Observation(SWEEP, answer, logits, {"rough": rough, "light": light})
-        samples.append(Sample(observation, truth, clean=rough < 1))
+        samples.append(Sample(observation, truth, clean=rough < 1, scene=len(samples) // 16))
     return samples
 
 

@@ -105,8 +105,8 @@ class Row:
         scale: Its deviation there.
         doubt: A constant, and three weights for each: within what is usual, above and below.
         sharpness: A constant, and a weight for each: within what is usual.
-        risks: The share of misses among answers of clean sweeps that are at most as likely to be a miss as
-            each of MISSES; none if that is not known.
+        risks: The share of misses that was counted among answers to clean sweeps that are at most as likely
+            to be a miss as each of MISSES; none if that is not known.
         most: Of each evidence, what all but one of two hundred clean sweeps have less of; none if not known.
     """
 
@@ -150,7 +150,7 @@ class Row:
         if not self.risks:
             return miss
         share = float(np.interp(math.log(max(miss, MISSES[0])), np.log(MISSES), self.risks))
-        return min(max(share, miss / AT_MOST), miss)
+        return max(share, miss / AT_MOST)
 
 
 @dataclass(frozen=True)

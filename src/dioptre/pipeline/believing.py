@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 
-from dioptre.loop.confidence import ANY_METHOD, MISSES, SHARPEST, Observation, Row, believe
+from dioptre.loop.confidence import ANY_METHOD, MISSES, SHARPEST, Observation, Row, believe, reach_of
 from dioptre.loop.evidence import DIRECTIONS
 from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
@@ -42,6 +42,7 @@ STRIDES: Final = (2, 3, 5, 8, 16)  # between the slices of shorter sweeps, which
 MOST_LOOKS: Final = 3
 EVEN: Final = DepthPrior.even()
 CLEAN: Final = "clean"
+FOLDS: Final = 4  # parts of the scenes; what is believed of one is fitted to the others
 POOLED: Final = 4  # methods whose samples any method's row is fitted to, as many as they have together
 
 
@@ -77,11 +78,19 @@ class Sample:
         truth: The right position nearest to the answer; outside of the ladder if it lies beyond its end, None
             if there was nothing to focus on.
         clean: Whether nothing was wrong with the sweep.
+        scene: Which scene it is of.
     """
 
     observation: Observation
     truth: int | None
     clean: bool = True
+    scene: int = 0
+
+    @property
+    def missed(self) -> bool:
+        """Whether the answer is farther off than is near."""
+        seen = self.observation
+        return self.truth is None or abs(seen.answer - self.truth) > reach_of(len(seen.logits) - 2)
 
 
 Samples = dict[str, list[Sample]]  # by the names of their rows
@@ -105,7 +114,7 @@ def scene_samples(trial: Trial, scene: int) -> Samples:
             bad = replace(one, sweep=fault.apply(one.sweep, other.sweep, rng))
             clean = fault.name == CLEAN and bool(bad.sweep.sharp)
             for key, observation, right in _answers(trial, fault, bad, rng):
-                sample = Sample(observation, right.nearest(observation.answer), clean)
+                sample = Sample(observation, right.nearest(observation.answer), clean, scene)
                 found.setdefault(f"{key}/{observation.kind}", []).append(sample)
     return found
 
@@ -229,17 +238,38 @@ def fit_row(samples: Sequence[Sample], identity: str, ridge: float = RIDGE) -> R
     most = _rounded(np.quantile(values, USUALLY, axis=0))
     blank = Row(identity, names, _rounded(centre), _rounded(scale), (), (), (), most)
     usual = np.stack([blank.standardised(one.observation.evidence) for one in samples])
-    doubt, sharpness = _weights(samples, usual, names, ridge)
-    row = replace(blank, doubt=_rounded(doubt), sharpness=_rounded(sharpness))
-    return replace(row, risks=_risks(row, [one.observation for one in samples if one.clean]))
+    row = _weighed(blank, samples, usual, ridge)
+    return replace(row, risks=_risks(blank, samples, usual, ridge))
 
 
-def _risks(row: Row, clean: Sequence[Observation]) -> tuple[float, ...]:
-    """Returns the share of misses that a row expects among the surest answers to clean sweeps."""
-    misses = np.sort([believe(one, row).miss for one in clean])
-    shares = np.cumsum(misses) / np.arange(1, len(misses) + 1)
-    counts = np.searchsorted(misses, MISSES, side="right")
-    return _rounded(np.where(counts > 0, shares[np.maximum(counts, 1) - 1], MISSES))
+def _weighed(
+    blank: Row, samples: Sequence[Sample], usual: Float[np.ndarray, "sample weights"], ridge: float
+) -> Row:
+    doubt, sharpness = _weights(samples, usual, blank.names, ridge)
+    return replace(blank, doubt=_rounded(doubt), sharpness=_rounded(sharpness))
+
+
+def _risks(
+    blank: Row, samples: Sequence[Sample], usual: Float[np.ndarray, "sample weights"], ridge: float
+) -> tuple[float, ...]:
+    """Returns the share of misses among the surest answers to clean sweeps, as it was counted.
+
+    How sure an answer is, is said by weights that were fitted to other scenes. Half a miss is added to those
+    that were counted (Jeffreys's prior), since few answers without one prove little. Answers are as risky as
+    all that are as sure can be made, by taking also less sure ones.
+    """
+    folds = np.array([one.scene % FOLDS for one in samples])
+    counted: list[tuple[float, bool]] = []
+    for fold in np.unique(folds):
+        rest = np.flatnonzero(folds != fold) if np.ptp(folds) else np.arange(len(samples))
+        row = _weighed(blank, [samples[at] for at in rest], usual[rest], ridge)
+        held = [samples[at] for at in np.flatnonzero(folds == fold)]
+        counted += [(believe(one.observation, row).miss, one.missed) for one in held if one.clean]
+    said, missed = (np.array(one) for one in zip(*sorted(counted), strict=True))
+    shares = (np.cumsum(missed) + 0.5) / (np.arange(len(missed)) + 2)
+    shares = np.minimum.accumulate(shares[::-1])[::-1]
+    counts = np.searchsorted(said, MISSES, side="right")
+    return _rounded(shares[np.clip(counts, 1, len(shares)) - 1])
 
 
 def _rounded(numbers: Float[np.ndarray, " _"]) -> tuple[float, ...]:

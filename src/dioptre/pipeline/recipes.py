@@ -295,6 +295,9 @@ SHIPPED = Catalogue(
             ),
             differs=OLDER,
         ),
+        ShippedNetwork(  # the paper's recipe but for its width, in the time that l2a-single-dp takes
+            (Stage("paper-single-dp", Recipe(width=0.5, steps=1900), TWO_VIEWS),), shipped=False
+        ),
         ShippedNetwork(  # Table 3: the paper's model of whole stacks, on registered ones
             (
                 Stage(
