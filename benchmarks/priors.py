@@ -1,4 +1,4 @@
-"""What an expectation is worth to one green look: even and far priors side by side, near and far subjects apart.
+"""What a prior is worth to one green look: even and far side by side, near and far subjects apart.
 
     python -m benchmarks.priors STORE [METHOD ...]
 

@@ -262,8 +262,8 @@ def _risks(
     counted: list[tuple[float, bool]] = []
     for fold in np.unique(folds):
         rest = np.flatnonzero(folds != fold) if np.ptp(folds) else np.arange(len(samples))
-        row = _weighed(blank, [samples[at] for at in rest], usual[rest], ridge)
-        held = [samples[at] for at in np.flatnonzero(folds == fold)]
+        row = _weighed(blank, [samples[int(at)] for at in rest], usual[rest], ridge)
+        held = [samples[int(at)] for at in np.flatnonzero(folds == fold)]
         counted += [(believe(one.observation, row).miss, one.missed) for one in held if one.clean]
     said, missed = (np.array(one) for one in zip(*sorted(counted), strict=True))
     shares = (np.cumsum(missed) + 0.5) / (np.arange(len(missed)) + 2)
