@@ -34,7 +34,7 @@ from dioptre.simulate.faults import FAULTS, Fault
 from dioptre.simulate.mishaps import Sweep
 from dioptre.stack import FocalStack
 
-RIDGE: Final = 3.0
+RIDGE: Final = 10.0
 USUALLY: Final = 0.995  # of clean sweeps have no more of some evidence: more is a sign of something
 MOSTLY: Final = 0.5  # how much clean sweeps count
 EACH: Final = 3  # faults that are done to each sweep

@@ -293,7 +293,6 @@ SHIPPED = Catalogue(
                     settings=STACK_SETTINGS,
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(  # the paper's recipe but for its width, in the time that l2a-single-dp takes
             (Stage("paper-single-dp", Recipe(width=0.5, steps=1900), TWO_VIEWS),), shipped=False
