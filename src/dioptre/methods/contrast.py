@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from jaxtyping import Float
@@ -327,6 +327,7 @@ class Contrast:
 
     key: str
     identity: str = ""
+    by_slice: ClassVar[bool] = True
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""
