@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.cameras.base import to_index
+from dioptre.dataset.stacks import Pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.any_camera import Asker, ask_looks, ask_stack
 from dioptre.loop.confidence import RISK, check_risk
@@ -63,7 +64,7 @@ class Subject(StrEnum):
 
 
 def focus(
-    stack: Shaped[np.ndarray, "..."] | FocalStack | str | os.PathLike[str],
+    stack: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
     method: AnyMethod = DEFAULT_METHOD,
     *,
     grid: FocusGrid | None = None,

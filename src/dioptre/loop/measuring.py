@@ -90,7 +90,8 @@ def measure_regions(
 
     def measure(region: Region, of_blocks: Bool[np.ndarray, " some"], codes: Sequence[Views]) -> _Found:
         place = region.window.inside(window)
-        pixels = np.stack([region.pixels(slices, place.cut(one)) for one in codes])
+        each = [region.pixels(slices, place.cut(one)) for one in codes]
+        pixels = np.stack(each) if len(each) > 1 else each[0][None]  # which is not copied
         curve = slice_scores(focuser, pixels, slices.view_codes) if single else None
         parts = tile_scores(focuser, pixels, slices.view_codes) if single else None
         samples = Samples.of(pixels, of_blocks)

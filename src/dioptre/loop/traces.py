@@ -141,7 +141,7 @@ class Samples:
             pixels: The slices.
             blocks: The blocks of which are measured (`shown_blocks`).
         """
-        if np.isnan(np.min(pixels)) or np.isinf(pixels).any():
+        if not (np.isfinite(pixels.min()) and np.isfinite(pixels.max())):
             pixels = np.nan_to_num(pixels, nan=0.0, posinf=1.0, neginf=0.0)
         return cls(second_differences(pixels), _coarse(pixels), column_steps(pixels[blocks]))
 

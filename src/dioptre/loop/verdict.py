@@ -198,11 +198,12 @@ class SliceExposures:
     @classmethod
     def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "SliceExposures":
         """Returns the exposure of each slice."""
-        return cls(
-            np.array([np.mean(one >= WHITE) for one in pixels]),
-            np.array([np.sum(one, where=np.isfinite(one)) / one.size for one in pixels]),
-            np.array([bool(np.isfinite(one).all()) for one in pixels]),
-        )
+        totals = np.array([one.sum() for one in pixels], dtype=np.float64)
+        finite = np.isfinite(totals)
+        for at in np.flatnonzero(~finite):
+            totals[at] = np.sum(pixels[at], where=np.isfinite(pixels[at]))
+        white = np.array([np.count_nonzero(one >= WHITE) for one in pixels])
+        return cls(white / pixels[0].size, totals / pixels[0].size, finite)
 
     def median(self, slices: Int[np.ndarray, " some"] | slice = slice(None)) -> Exposure:
         """Returns the exposure of some slices together."""

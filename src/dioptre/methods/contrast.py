@@ -114,10 +114,11 @@ def _local(sigma: int) -> Statistic:
     ) -> Float[np.ndarray, "image map r c"]:
         out = empty_cells(images, 3, rows, cols)
         lowest = images.min(axis=(1, 2))
-        above = images - lowest[:, None, None]
-        kernels().local_cells(
-            above, lowest.astype(np.float64), gaussian_taps(sigma), codes, "ratio" in parts, rows, cols, out
-        )
+        above, offset, taps = images - lowest[:, None, None], lowest.astype(np.float64), gaussian_taps(sigma)
+        if "ratio" in parts:
+            kernels().local_cells(above, offset, taps, codes, True, rows, cols, out)
+        else:
+            kernels().distance_cells(above, offset, taps, codes, rows, cols, out[:, 2])
         return out
 
     return Statistic(cells=cells, blur=sigma)
