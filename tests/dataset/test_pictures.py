@@ -8,11 +8,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import tifffile
 from cv2.utils import logging as cv2_logging
 from tests.dataset.picture_files import COLS, ROWS, noise, refusal, write, write_series
 
 from dioptre.dataset import decoding as module
-from dioptre.dataset.pictures import Pictures, read_look, read_photographs, read_pictures
+from dioptre.dataset.pictures import Pictures, open_pictures, read_look, read_photographs, read_pictures
+from dioptre.dataset.stacks import Window
 from dioptre.errors import InputError, StackFileError
 
 # Folders
@@ -71,6 +73,18 @@ def png(header: bytes, lines: bytes) -> bytes:
 
     chunks = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+@pytest.mark.parametrize("compression", [None, "zlib"])
+@pytest.mark.parametrize("shape", [(ROWS, COLS), (ROWS, COLS, 3)])
+def test_a_window_of_a_tiff_is_read_whatever_its_compression(tmp_path, compression, shape):
+    stack = noise(3, *shape, dtype=np.uint16)
+    for at, one in enumerate(stack):
+        tifffile.imwrite(tmp_path / f"{at}.tif", one, compression=compression)
+    pictures = open_pictures(tmp_path)
+    green = stack if len(shape) == 2 else stack[..., 1]
+    for at in range(3):
+        np.testing.assert_array_equal(pictures.read(at, Window(2, 3, 9, 11))[0], green[at, 2:9, 3:11])
 
 
 def test_exif_orientation_is_ignored(tmp_path):

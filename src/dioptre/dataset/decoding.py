@@ -99,7 +99,7 @@ def mean_green(
     codes: Shaped[np.ndarray, "row col"],
     cell: Shaped[np.ndarray, "2 2"],
     names: bytes,
-    black: Sequence[float],
+    black: Sequence[int],
 ) -> Picture:
     """Returns the mean of the two greens of each Bayer cell, black subtracted.
 

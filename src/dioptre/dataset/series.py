@@ -4,6 +4,7 @@ Slices are in natural order of their names (dataset/names.py). A folder tells wh
 together; files that are listed belong together as they are. Gaps in their numbering are noticed.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from dioptre.dataset.decoding import (
 from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.names import natural_key, numbering, series_pattern, view_of, with_view, without_view
 from dioptre.dataset.stacks import Pictures, Views, Window
-from dioptre.dataset.tiff import TIFF_SUFFIXES, count_pages
+from dioptre.dataset.tiff import TIFF_SUFFIXES, count_pages, open_tiff
 from dioptre.errors import StackFileError
 
 MIN_SERIES = 3  # so many files of one name pattern are the stack, and single files beside them are not
@@ -121,7 +122,7 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     display = first.suffix.lower() in DISPLAY_SUFFIXES and like.dtype == np.uint8
 
     def read(at: int, window: Window) -> Views:
-        return np.stack([window.cut(_read_alike(file, first, like)) for file in slices[at]])
+        return np.stack([_read_alike(file, window, first, like) for file in slices[at]])
 
     return Pictures(
         source=str(source),
@@ -135,18 +136,32 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     )
 
 
-def _read_alike(file: Path, first: Path, like: Picture) -> Picture:
-    """Returns a picture that must have the size and the bit depth of the first one."""
+def _read_alike(file: Path, window: Window, first: Path, like: Picture) -> Picture:
+    """Returns a part of a picture that must have the size and the bit depth of the first one."""
     if file == first:
-        return like
+        return window.cut(like)
     with naming_what_fails(file):
-        picture = read_picture(file)
+        mapped = _map_picture(file) if is_tiff(file) and window.shape != like.shape else None
+        picture = read_picture(file) if mapped is None else mapped
     if picture.shape != like.shape or picture.dtype != like.dtype:
         raise StackFileError(
             f"{file} is {_describe(picture)}, but {first.name} is {_describe(like)}: "
             "the pictures of a stack are alike"
         )
-    return picture
+    return window.cut(picture)
+
+
+def _map_picture(file: Path) -> Picture | None:
+    """Returns the picture of an uncompressed TIFF of one page without reading it yet; None of any other."""
+    try:
+        array = open_tiff(file).array
+    except StackFileError:  # which decoding it will tell
+        return None
+    return (
+        None
+        if array is None or array.size != math.prod(array.shape[-2:])
+        else array.reshape(array.shape[-2:])
+    )
 
 
 def _describe(picture: Picture) -> str:
