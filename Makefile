@@ -51,10 +51,11 @@ $(BASE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
 	$(BIN)/python $(PIP) --editable '.[figures]'
+	$(BIN)/dioptre warm
 	touch $(BASE)
 
 $(ALL): $(BASE)
-	$(BIN)/python $(PIP) --editable '.[cluster,figures,train]' --group dev
+	$(BIN)/python $(PIP) --editable '.[cluster,figures,formats,train]' --group dev
 	touch $(ALL)
 
 $(BARE)/.installed: pyproject.toml constraints.txt

@@ -33,6 +33,11 @@ DOORS = {
     "cv2": ("dataset", "simulate", "bench.captures"),
     "tifffile": "dataset",
     "OpenEXR": "dataset",
+    "rawpy": "dataset.decoding",
+    "pillow_heif": "dataset.decoding",
+    "zarr": "dataset.microscopes",
+    "nd2": "dataset.microscopes",
+    "czifile": "dataset.microscopes",
 }
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dioptre.optics import FocusGrid
-from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels, pixels_to_codes
+from dioptre.stack import (
+    VIEW_CODES,
+    FocalStack,
+    codes_to_pixels,
+    linear_to_srgb,
+    pixels_to_codes,
+    srgb_to_linear,
+)
 
 
 @pytest.fixture
@@ -230,3 +237,12 @@ def test_codes_are_not_changed_in_place() -> None:
 def test_white_lies_above_black(white: float) -> None:
     with pytest.raises(ValueError, match="white must lie above black, not black 1024 and white"):
         codes_to_pixels(np.zeros(1), 1024.0, white)
+
+
+def test_the_gamma_of_a_display_is_undone_and_done_again() -> None:
+    pixels = np.linspace(0, 1, 256, dtype=np.float32)
+    light = srgb_to_linear(pixels)
+    assert light[0] == 0
+    assert light[-1] == pytest.approx(1.0)
+    assert light[128] == pytest.approx(0.2158605, abs=1e-5)  # IEC 61966-2-1
+    np.testing.assert_allclose(linear_to_srgb(light), pixels, atol=1e-5)

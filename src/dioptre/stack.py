@@ -153,3 +153,16 @@ def pixels_to_codes(
 ) -> Float32[np.ndarray, "..."]:
     """Returns pixels x (white - black) + black: the inverse of `codes_to_pixels` inside the range."""
     return pixels * np.float32(white - black) + np.float32(black)
+
+
+def srgb_to_linear(pixels: Float32[np.ndarray, "..."]) -> Float32[np.ndarray, "..."]:
+    """Returns light from the values of a display, both from 0 to 1 (IEC 61966-2-1)."""
+    toe = np.float32(1 / 12.92)
+    curve = ((pixels + np.float32(0.055)) * np.float32(1 / 1.055)) ** np.float32(2.4)
+    return np.where(pixels <= np.float32(0.04045), pixels * toe, curve)
+
+
+def linear_to_srgb(light: Float32[np.ndarray, "..."]) -> Float32[np.ndarray, "..."]:
+    """Returns the values of a display that show light: the inverse of `srgb_to_linear`."""
+    curve = np.float32(1.055) * np.maximum(light, 0) ** np.float32(1 / 2.4) - np.float32(0.055)
+    return np.where(light <= np.float32(0.0031308), light * np.float32(12.92), curve)

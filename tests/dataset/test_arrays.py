@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from tests.dataset.picture_files import COLS, ROWS, noise, refusal
 
-from dioptre.dataset.pictures import read_pictures
+from dioptre.dataset.axes import Wanted
+from dioptre.dataset.pictures import open_stacks, read_pictures
+from dioptre.errors import StackFileError
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.float16, np.float32, np.float64, ">u2"])
@@ -38,6 +40,8 @@ def test_npy_is_mapped_not_loaded(tmp_path):
         ((5, 2, ROWS, COLS), np.s_[:]),
         ((1, 2, ROWS, 4), np.s_[:]),
         ((5, ROWS, COLS, 3), np.s_[:, None, :, :, 1]),
+        ((5, ROWS, COLS, 1), np.s_[:, None, :, :, 0]),
+        ((30, 60, 10), np.s_[:, None]),  # a narrow region, but not plainly turned
     ],
 )
 def test_array_shapes(tmp_path, shape, view):
@@ -65,6 +69,32 @@ def test_other_array_shapes_are_refused_with_the_shape(tmp_path, shape):
     message = refusal(tmp_path / "stack.npy")
     assert "stack.npy" in message
     assert ", ".join(map(str, shape)) in message
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((64, 64, 9), "YXZ"), ((64, 64, 32), "YXZ"), ((60, 48, 9), "YXZ"), ((64, 9, 64), "YZX")],
+)
+def test_an_array_that_is_plainly_turned_wants_its_axes(tmp_path, shape, axes):
+    stack = noise(*shape)
+    np.save(tmp_path / "stack.npy", stack)
+    assert f"looks turned: say which axis is which, {axes} or ZYX (axes=...)" in refusal(
+        tmp_path / "stack.npy"
+    )
+    turned = read_pictures(tmp_path / "stack.npy", wanted=Wanted(axes=axes)).codes
+    np.testing.assert_array_equal(turned[:, 0], np.moveaxis(stack, axes.index("Z"), 0))
+    as_it_is = read_pictures(tmp_path / "stack.npy", wanted=Wanted(axes="zyx")).codes
+    np.testing.assert_array_equal(as_it_is[:, 0], stack)
+
+
+def test_axes_say_what_the_shape_does_not(tmp_path):
+    stack = noise(2, 5, 3, ROWS, COLS)
+    np.save(tmp_path / "stack.npy", stack)
+    found = open_stacks(tmp_path / "stack.npy", Wanted(axes="TZCYX"))
+    assert [one.label for one in found] == [f"time {t}, channel {c}" for t in range(2) for c in range(3)]
+    np.testing.assert_array_equal(found[4].codes[:, 0], stack[1, :, 1])
+    with pytest.raises(StackFileError, match=r"stack\.npy: .* not the axes ZYX"):
+        open_stacks(tmp_path / "stack.npy", Wanted(axes="ZYX"))
 
 
 @pytest.mark.parametrize("dtype", [bool, complex, object, "U3", "datetime64[s]"])

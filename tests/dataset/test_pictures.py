@@ -8,11 +8,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import tifffile
 from cv2.utils import logging as cv2_logging
 from tests.dataset.picture_files import COLS, ROWS, noise, refusal, write, write_series
 
-from dioptre.dataset import pictures as module
-from dioptre.dataset.pictures import Pictures, read_look, read_photographs, read_pictures
+from dioptre.dataset import decoding as module
+from dioptre.dataset.pictures import Pictures, open_pictures, read_look, read_photographs, read_pictures
+from dioptre.dataset.stacks import Window
 from dioptre.errors import InputError, StackFileError
 
 # Folders
@@ -71,6 +73,18 @@ def png(header: bytes, lines: bytes) -> bytes:
 
     chunks = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+@pytest.mark.parametrize("compression", [None, "zlib"])
+@pytest.mark.parametrize("shape", [(ROWS, COLS), (ROWS, COLS, 3)])
+def test_a_window_of_a_tiff_is_read_whatever_its_compression(tmp_path, compression, shape):
+    stack = noise(3, *shape, dtype=np.uint16)
+    for at, one in enumerate(stack):
+        tifffile.imwrite(tmp_path / f"{at}.tif", one, compression=compression)
+    pictures = open_pictures(tmp_path)
+    green = stack if len(shape) == 2 else stack[..., 1]
+    for at in range(3):
+        np.testing.assert_array_equal(pictures.read(at, Window(2, 3, 9, 11))[0], green[at, 2:9, 3:11])
 
 
 def test_exif_orientation_is_ignored(tmp_path):
@@ -303,7 +317,7 @@ def test_a_photograph_that_is_not_there_is_named(tmp_path):
 # Other paths
 
 
-@pytest.mark.parametrize("name", ["movie.mp4", "one.png", "no_ending"])
+@pytest.mark.parametrize("name", ["notes.txt", "one.png", "no_ending"])
 def test_other_files_are_refused_with_what_is_accepted(tmp_path, name):
     (tmp_path / name).write_bytes(b"something")
     message = refusal(tmp_path / name)
@@ -318,9 +332,9 @@ def test_missing_path_is_refused(tmp_path, name):
 
 def test_pictures_check_themselves():
     with pytest.raises(InputError, match="3 slices have 1 names"):
-        Pictures(codes=noise(3, 1, ROWS, COLS), names=("a",), skipped=(), white=255.0)
+        Pictures.of_array(noise(3, 1, ROWS, COLS), names=("a",))
     with pytest.raises(InputError, match="1 or 2 views"):
-        Pictures(codes=noise(3, 3, ROWS, COLS), names=("a", "b", "c"), skipped=(), white=255.0)
+        Pictures.of_array(noise(3, 3, ROWS, COLS))
 
 
 def test_a_stack_larger_than_the_memory_is_refused(tmp_path, monkeypatch):
@@ -330,4 +344,4 @@ def test_a_stack_larger_than_the_memory_is_refused(tmp_path, monkeypatch):
         raise MemoryError("Unable to allocate 1 TiB")
 
     monkeypatch.setattr(module, "decode_picture", no_memory)
-    assert f"{tmp_path} does not fit in memory: Unable to allocate 1 TiB" in refusal(tmp_path)
+    assert "0.png does not fit in memory: Unable to allocate 1 TiB" in refusal(tmp_path)

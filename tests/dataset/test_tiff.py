@@ -6,7 +6,10 @@ import pytest
 import tifffile
 from tests.dataset.picture_files import COLS, ROWS, noise, refusal
 
-from dioptre.dataset.pictures import read_pictures
+from dioptre.dataset.axes import Wanted
+from dioptre.dataset.pictures import open_pictures, open_stacks, read_pictures
+from dioptre.dataset.stacks import Window
+from dioptre.errors import InputError, StackFileError
 
 
 @pytest.mark.parametrize(
@@ -51,13 +54,16 @@ def test_lzw_tiff_in_colour_becomes_green(tmp_path):
 def test_lzw_tiff_keeps_its_axes(tmp_path, monkeypatch):
     """As the codec is not needed to write the file, it is taken away while reading."""
     stack = noise(3, 2, ROWS, COLS)
-    tifffile.imwrite(tmp_path / "s.tif", stack, imagej=True, metadata={"axes": "ZCYX"})
+    options = {"metadata": {"axes": "ZCYX"}, "compression": "zlib", "photometric": "minisblack"}
+    tifffile.imwrite(tmp_path / "s.ome.tif", stack, **options)
 
     def no_codec(*_: object, **__: object) -> None:
         raise ValueError("<COMPRESSION.LZW: 5> requires the 'imagecodecs' package")
 
-    monkeypatch.setattr(tifffile.TiffPageSeries, "asarray", no_codec)
-    np.testing.assert_array_equal(read_pictures(tmp_path / "s.tif").codes, stack)
+    monkeypatch.setattr(tifffile.TiffPage, "asarray", no_codec)
+    monkeypatch.setattr(tifffile.TiffFrame, "asarray", no_codec)
+    found = read_pictures(tmp_path / "s.ome.tif", wanted=Wanted(channel=1))
+    np.testing.assert_array_equal(found.codes, stack[:, 1:])
 
 
 @pytest.mark.parametrize("channels", [3, 4])
@@ -73,26 +79,89 @@ def test_tiff_with_separate_colour_planes_becomes_green(tmp_path):
     np.testing.assert_array_equal(read_pictures(tmp_path / "rgb.tif").codes, stack[:, 1:2])
 
 
-@pytest.mark.parametrize("slices", [1, 2, 5])
-def test_tiff_of_two_views(tmp_path, slices):
+@pytest.mark.parametrize("slices", [2, 5])
+@pytest.mark.parametrize("wanted", [Wanted(views=True), Wanted(axes="zvyx")])
+def test_tiff_of_two_views_if_somebody_says_so(tmp_path, slices, wanted):
     stack = noise(slices, 2, ROWS, COLS)
     tifffile.imwrite(tmp_path / "dp.tif", stack, photometric="minisblack")
-    np.testing.assert_array_equal(read_pictures(tmp_path / "dp.tif").codes, stack)
+    assert "(axes=...)" in refusal(tmp_path / "dp.tif")
+    np.testing.assert_array_equal(read_pictures(tmp_path / "dp.tif", wanted=wanted).codes, stack)
 
 
-def test_tiff_axes_tell_the_views_from_the_slices(tmp_path):
+def test_channels_are_views_only_if_somebody_says_so(tmp_path):
     stack = noise(2, 5, ROWS, COLS)
     tifffile.imwrite(tmp_path / "dp.ome.tif", stack, metadata={"axes": "CZYX"})
-    np.testing.assert_array_equal(read_pictures(tmp_path / "dp.ome.tif").codes, stack.swapaxes(0, 1))
+    assert "channel 0; channel 1" in refusal(tmp_path / "dp.ome.tif")
+    views = read_pictures(tmp_path / "dp.ome.tif", wanted=Wanted(views=True)).codes
+    np.testing.assert_array_equal(views, stack.swapaxes(0, 1))
+    one, other = open_stacks(tmp_path / "dp.ome.tif")
+    np.testing.assert_array_equal(one.codes, stack[0][:, None])
+    np.testing.assert_array_equal(other.codes, stack[1][:, None])
 
 
-@pytest.mark.parametrize(("axes", "shape"), [("TZYX", (4, 2)), ("ZCYX", (5, 3))])
-def test_tiff_with_other_axes_is_refused_with_them(tmp_path, axes, shape):
-    stack = noise(*shape, ROWS, COLS)
-    tifffile.imwrite(tmp_path / "x.ome.tif", stack, metadata={"axes": axes}, photometric="minisblack")
-    message = refusal(tmp_path / "x.ome.tif")
-    assert axes in message
-    assert str(stack.shape) in message
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_every_channel_time_and_position_is_a_stack(tmp_path, compression):
+    stack = noise(2, 3, 4, 2, ROWS, COLS)  # position, time, slice, channel
+    with tifffile.TiffWriter(tmp_path / "x.ome.tif") as tiff:
+        for one in stack:
+            told = {"axes": "TZCYX", "Channel": {"Name": ["DAPI", "GFP & co"]}, "PhysicalSizeZ": 0.5}
+            tiff.write(one, metadata=told, compression=compression, photometric="minisblack")
+    found = open_stacks(tmp_path / "x.ome.tif")
+    assert len(found) == 12
+    assert found[-1].label == "position 1, time 2, channel GFP & co"
+    np.testing.assert_array_equal(found[-1].codes[:, 0], stack[1, 2, :, 1])
+    np.testing.assert_array_equal(found[-1].um, [0.0, 0.5, 1.0, 1.5])
+    (one,) = open_stacks(tmp_path / "x.ome.tif", Wanted(channel="gfp & CO", time=1, position=0))
+    np.testing.assert_array_equal(one.codes[:, 0], stack[0, 1, :, 1])
+    assert one.names == ("slice 0", "slice 1", "slice 2", "slice 3")
+    np.testing.assert_array_equal(one.read(2, Window(3, 2, 9, 12))[0], stack[0, 1, 2, 1, 3:9, 2:12])
+    with pytest.raises(StackFileError, match=r"channels 0\.\.1 \(DAPI, GFP & co\), not 'Cy5'"):
+        open_stacks(tmp_path / "x.ome.tif", Wanted(channel="Cy5"))
+    with pytest.raises(StackFileError, match=r"times 0\.\.2, not 3"):
+        open_stacks(tmp_path / "x.ome.tif", Wanted(time=3))
+
+
+def test_imagej_spacing_is_micrometres(tmp_path):
+    told = {"axes": "ZYX", "spacing": 250.0, "unit": "nm"}
+    tifffile.imwrite(tmp_path / "z.tif", noise(3, ROWS, COLS), imagej=True, metadata=told)
+    np.testing.assert_allclose(read_pictures(tmp_path / "z.tif").um, [0.0, 0.25, 0.5])
+    tifffile.imwrite(
+        tmp_path / "z.tif", noise(3, ROWS, COLS), imagej=True, metadata={**told, "unit": "pixel"}
+    )
+    assert read_pictures(tmp_path / "z.tif").um is None
+
+
+def test_a_few_channels_without_slices_are_no_stack(tmp_path):
+    tifffile.imwrite(
+        tmp_path / "c.ome.tif", noise(3, ROWS, COLS), metadata={"axes": "CYX"}, photometric="minisblack"
+    )
+    assert "no slices" in refusal(tmp_path / "c.ome.tif")
+    named = read_pictures(tmp_path / "c.ome.tif", wanted=Wanted(axes="ZYX"))
+    assert named.codes.shape == (3, 1, ROWS, COLS)
+
+
+def test_an_uncompressed_tiff_is_mapped(tmp_path):
+    tifffile.imwrite(tmp_path / "s.tif", noise(3, ROWS, COLS), photometric="minisblack")
+    assert isinstance(open_pictures(tmp_path / "s.tif").codes.base, np.memmap)
+
+
+@pytest.mark.parametrize(
+    ("axes", "problem"), [("ZZYX", "a letter each"), ("ABC", "a letter each"), ("ZX", "Y and X")]
+)
+def test_axes_are_letters_of_ours(axes, problem):
+    with pytest.raises(InputError, match=problem):
+        Wanted(axes=axes)
+
+
+def test_axes_that_do_not_fit_are_refused(tmp_path):
+    stack = noise(3, ROWS, COLS)
+    tifffile.imwrite(tmp_path / "s.tif", stack, photometric="minisblack", compression="zlib")
+    for axes, said in (("TZYX", "names 4"), ("YXZ", "rows and columns, not YXZ")):
+        with pytest.raises(StackFileError, match=said):
+            open_stacks(tmp_path / "s.tif", Wanted(axes=axes))
+    tifffile.imwrite(tmp_path / "s.tif", np.moveaxis(stack, 0, -1), photometric="minisblack")
+    (turned,) = open_stacks(tmp_path / "s.tif", Wanted(axes="YXZ"))
+    np.testing.assert_array_equal(turned.codes, stack[:, None])
 
 
 def test_single_page_is_one_slice(tmp_path):

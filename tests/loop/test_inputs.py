@@ -5,8 +5,9 @@ import pytest
 
 from dioptre.errors import DioptreError, InputError, MethodError
 from dioptre.loop.focus import _method
-from dioptre.loop.inputs import centre_of, cut, to_ladder, to_pixels, to_rois, to_where
+from dioptre.loop.inputs import centre_of, cut, to_ladder, to_rois, to_where
 from dioptre.loop.result import Roi
+from dioptre.loop.slices import to_slices
 from dioptre.methods.base import WHOLE
 from dioptre.optics import FocusGrid
 from dioptre.problem import Problem
@@ -55,13 +56,15 @@ def test_a_mask_becomes_nan_whatever_the_dtype() -> None:
     for dtype in (np.uint8, np.float32):
         codes = np.ma.masked_array(np.ones((3, 16, 16), dtype), mask=False)
         codes[1, 2, 3] = np.ma.masked
-        pixels = to_pixels(codes, None, None)
+        pixels = to_slices(codes, None, None).pixels()
         assert np.isnan(pixels[1, 0, 2, 3])
         assert np.isfinite(pixels).sum() == pixels.size - 1
 
 
 def test_signed_integers_without_negative_values_are_fine() -> None:
-    assert to_pixels(np.full((3, 16, 16), 100, np.int16), None, None).max() == pytest.approx(100 / 32767)
+    assert to_slices(np.full((3, 16, 16), 100, np.int16), None, None).pixels().max() == pytest.approx(
+        100 / 32767
+    )
 
 
 def test_positions_are_given_once() -> None:

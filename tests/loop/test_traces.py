@@ -1,12 +1,22 @@
 """What pictures show of themselves: subject and noise, shifts of the views, JPEG blocks."""
 
+from dataclasses import fields
+
 import cv2
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter, shift
 
 from dioptre.loop.evidence import look_evidence, sweep_evidence
-from dioptre.loop.traces import LAGS, Traces, blockiness, second_differences
+from dioptre.loop.traces import (
+    LAGS,
+    Samples,
+    Traces,
+    blockiness,
+    column_steps,
+    second_differences,
+    shown_blocks,
+)
 
 N, SIZE, SHARP = 21, 96, 8
 
@@ -87,7 +97,8 @@ def test_jpeg_has_blocks() -> None:
     codes = np.rint(255 * np.clip(clean[0, 0], 0, 1)).astype(np.uint8)
     file = cv2.imencode(".jpg", codes, [cv2.IMWRITE_JPEG_QUALITY, 8])[1]
     packed = cv2.imdecode(file, cv2.IMREAD_GRAYSCALE).astype(np.float32) / 255
-    assert blockiness(packed[None, None]) > 3 * abs(blockiness(clean)) + 0.1
+    blocks, none = (blockiness(column_steps(one)) for one in (packed[None, None], clean))
+    assert blocks > 3 * abs(none) + 0.1
 
 
 def test_some_slices_have_their_own_traces() -> None:
@@ -153,3 +164,13 @@ def test_a_move_against_the_shift_of_the_views_is_seen() -> None:
     traces = Traces.of(sweep(views=2)[[16]])  # the lens is too near: the subject lies behind
     towards, away = (look_evidence(traces, np.array([16]), answer, N) for answer in (8, 20))
     assert towards["view-against"] < 0 < away["view-against"]
+
+
+@pytest.mark.parametrize("views", [1, 2])
+def test_traces_of_slices_one_by_one_are_those_of_all(views: int) -> None:
+    pixels = sweep(views=views)
+    blocks = shown_blocks(len(pixels))
+    samples = [Samples.of(pixels[at : at + 1], blocks[at : at + 1]) for at in range(len(pixels))]
+    one_by_one, whole = Traces.of_samples(samples), Traces.of(pixels)
+    for field in fields(Traces):
+        np.testing.assert_array_equal(getattr(one_by_one, field.name), getattr(whole, field.name))

@@ -31,6 +31,7 @@ from dioptre.cli.report import Report, run_report
 from dioptre.cli.simulate import Simulate, run_simulate
 from dioptre.cli.train import Train, calm_the_allocator, run_train
 from dioptre.cli.verify import Verify, run_verify
+from dioptre.cli.warm import Warm, run_warm
 from dioptre.errors import DioptreError
 
 COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
@@ -47,6 +48,7 @@ COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "verify": (Verify, run_verify),
     "bench": (Bench, run_bench),
     "demo": (Demo, run_demo),
+    "warm": (Warm, run_warm),
 }
 
 

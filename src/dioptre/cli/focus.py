@@ -1,10 +1,8 @@
 """`dioptre focus`: which picture of a stack is sharp, or where the lens must go from a few looks."""
 
 import json
-import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -12,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import tyro
 
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
-from dioptre.cli.focus_result import print_look_result, print_stack_result
+from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv
+from dioptre.cli.focus_result import print_look_result
 from dioptre.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dioptre.dataset.pictures import Pictures
+    from dioptre.dataset.stacks import Pictures
     from dioptre.loop.result import FocusResult
     from dioptre.loop.steps import FocusSteps
 
@@ -36,8 +35,18 @@ class Focus:
     Exit code 0: focused. 1: not focused (reason on stderr). 2: bad input.
 
     Attributes:
-        stack: A folder of pictures (PNG, JPEG, TIFF, 8 or 16 bit; *_left and *_right for two views) in the
-            numeric order of their names, a multi-page TIFF, a .npy or a .npz; with --at also one picture.
+        stacks: A folder of pictures (PNG, JPEG, TIFF, 8 or 16 bit; *_left and *_right for two views) in the
+            numeric order of their names, or the pictures themselves; a multi-page TIFF, a .npy, a .npz, a
+            film, a microscope's file; with --at also one picture. Several stacks give a table.
+        axes: What the axes of an array or a TIFF are, a letter each: Z slices, Y rows, X columns, C channels,
+            T times, P positions of the stage, V left and right, S colours; such as YXZ.
+        channel: Only this channel of a microscope's file, by its name or its number from 0; all by default.
+        time: Only this time of it, from 0; all by default.
+        position: Only this position of the stage, from 0; all by default.
+        views: Two channels are the left and the right view.
+        gamma: srgb: the pictures have the gamma of a display, which is undone; linear: they have none. By
+            default it is undone for networks, in 8-bit JPEG, PNG and the like.
+        csv: Write a line for each stack, or for each region of it, into this file.
         at: Position of the lens, counted from 0 (far), or several, separated by commas: tell from these looks
             where it must go. Of a whole stack, these slices are looked at; otherwise there is a picture for
             each position, in the same order. The positions are those of the published data set, unless given;
@@ -67,11 +76,18 @@ class Focus:
         json: Print the result as JSON.
         plot: Draw the focus curve, with the chosen picture and its neighbours, into this file (.png, .pdf,
             .svg).
-        overwrite: Replace that file if it is there already.
+        overwrite: Replace a file to write if it is there already.
         max_gigabytes: How much memory the pictures may take; half of the machine's by default.
     """
 
-    stack: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STACK")]
+    stacks: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="STACK...")]
+    axes: Annotated[str | None, tyro.conf.arg(metavar="LETTERS")] = None
+    channel: Annotated[str | None, tyro.conf.arg(metavar="NAME|N")] = None
+    time: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    position: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    views: bool = False
+    gamma: Literal["srgb", "linear"] | None = None
+    csv: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
@@ -92,36 +108,51 @@ class Focus:
 def run_focus(config: Focus) -> int:
     """Focuses a stack, or a few looks, and prints the answer."""
     from dioptre.dataset.limits import set_limit  # noqa: PLC0415
-    from dioptre.dataset.pictures import read_look, read_pictures  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.posterior import DepthPrior  # noqa: PLC0415
 
     set_limit(config.max_gigabytes)
-    if config.plot is not None:
-        refuse_overwriting(config.plot, config.overwrite)
+    for written in (config.plot, config.csv):
+        if written is not None:
+            refuse_overwriting(written, config.overwrite)
     if config.method is not None:
         find_method(config.method)  # before reading a large stack in vain
     DepthPrior.parse(config.prior)  # likewise
     regions = [parse_roi(text) for text in config.roi]
     steps = None if config.camera is None else _read_camera(config)
     at = None if config.at is None else (parse_at if steps is None else parse_lens)(config.at)
-    with progress("reading pictures", config.json) as moved:
-        pictures = (read_pictures if at is None else read_look)(config.stack, moved)
-    values = None if config.positions is None else _read_positions(config, pictures)
-    with _naming_flags(config.stack):
-        if at is None:
-            return _focus_stack(config, pictures, regions, values, steps)
-        return _focus_looks(config, at, pictures, regions, values, steps)
+    with naming_flags():
+        stacks = _open(config, at is not None)
+    answers = []
+    for pictures in stacks:
+        values = None if config.positions is None else _read_positions(config, pictures)
+        with naming_flags(pictures.source):
+            if at is not None:
+                return _focus_looks(config, at, pictures, regions, values, steps)
+            answers.append(Answer(pictures, _focus_stack(config, pictures, regions, values, steps)))
+    if config.csv is not None:
+        write_csv(config.csv, answers)
+    print_answers(answers, config.json)
+    return max(_exit_code(one.result, one.pictures.title if len(answers) > 1 else "") for one in answers)
 
 
-@contextmanager
-def _naming_flags(stack: Path) -> Iterator[None]:
-    """Lets what is wrong with the pictures name their file, and flags where a program has arguments."""
-    try:
-        yield
-    except InputError as error:
-        told = re.sub(r"\((black|white)=\.\.\.\)", r"(--\1)", str(error))
-        raise InputError(told if told == str(error) else f"{stack}: {told}") from None
+def _open(config: Focus, looks: bool) -> "list[Pictures]":
+    """Returns the stacks that are asked for, opened."""
+    from dioptre.dataset.axes import Wanted  # noqa: PLC0415
+    from dioptre.dataset.pictures import open_look, open_stacks  # noqa: PLC0415
+
+    if not config.stacks:
+        raise InputError("name a stack: a folder of pictures, a multi-page TIFF, a .npy, ...")
+    wanted = Wanted(config.axes, config.channel, config.time, config.position, config.views)
+    if looks and len(config.stacks) == 1:
+        return [open_look(config.stacks[0], wanted)]
+    stacks = open_stacks(config.stacks, wanted)
+    if len(stacks) > 1 and (looks or config.plot is not None):
+        flag = "--at" if looks else "--plot"
+        raise InputError(
+            f"{flag} takes one stack, not {len(stacks)}: {', '.join(one.title for one in stacks)}"
+        )
+    return stacks
 
 
 def _focus_stack(
@@ -130,13 +161,13 @@ def _focus_stack(
     regions: list[tuple[int, int, int, int]],
     values: "np.ndarray[Any, Any] | None",
     steps: "FocusSteps | None",
-) -> int:
-    """Prints which picture of a whole stack is sharp."""
+) -> "FocusResult":
+    """Returns which picture of a whole stack is sharp, and plots it."""
     from dioptre.loop.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
 
-    with progress("focusing (the first run compiles the measure, which takes some seconds)", config.json):
+    with progress(f"focusing {pictures.title}", config.json) as moved:
         result = focus(
-            pictures.codes,
+            pictures,
             config.method or DEFAULT_METHOD,
             **_position_arguments(values, config.unit, steps),
             roi=regions or None,
@@ -145,15 +176,12 @@ def _focus_stack(
             white=config.white,
             prior=config.prior,
             risk=config.risk,
+            gamma=config.gamma,
+            progress=moved,
         )
     if config.plot is not None:
         _plot(config, pictures, result, values)
-    if config.json:
-        record = {"stack": str(config.stack), "name": pictures.names[result.index], **result.to_json()}
-        sys.stdout.write(json.dumps({**record, "skipped": list(pictures.skipped)}, allow_nan=False) + "\n")
-    else:
-        print_stack_result(str(config.stack), pictures, result)
-    return _exit_code(result)
+    return result
 
 
 def _focus_looks(
@@ -166,6 +194,8 @@ def _focus_looks(
 ) -> int:
     """Prints where the lens must go from one look, or from several."""
     from dioptre.loop.focus import focus_from  # noqa: PLC0415
+    from dioptre.methods import find_method  # noqa: PLC0415
+    from dioptre.methods.learned import Learned  # noqa: PLC0415
     from dioptre.optics import FocusGrid  # noqa: PLC0415
 
     if len(regions) > 1 or config.plot is not None or (config.unit == "um" and steps is None):
@@ -173,11 +203,13 @@ def _focus_looks(
     grid = None if values is None or steps is not None else FocusGrid(values)
     if steps is None:
         positions = len(grid or FocusGrid.learnaf())
-        chosen = _chosen_pictures(config, at, len(pictures.codes), positions)  # type: ignore[arg-type]
+        chosen = _chosen_pictures(pictures, at, positions)  # type: ignore[arg-type]
     else:
-        chosen = _pictures_of_camera(config, at, len(pictures.codes), values)
+        chosen = _pictures_of_camera(pictures, at, values)
+    learned = config.method is None or isinstance(find_method(config.method).build(), Learned)
+    gamma = config.gamma or ("srgb" if learned and pictures.display else "linear")
     result = focus_from(
-        [(pictures.codes[picture], position) for picture, position in zip(chosen, at, strict=True)],
+        [(pictures.read(picture), position) for picture, position in zip(chosen, at, strict=True)],
         method=config.method,
         grid=grid,
         roi=regions[0] if regions else None,
@@ -186,19 +218,21 @@ def _focus_looks(
         prior=config.prior,
         camera=steps,
         risk=config.risk,
+        gamma=gamma,
     )
     names = [pictures.names[picture] for picture in chosen]
     if config.json:
         looks = {"name": names[0], "at": at[0]} if len(at) == 1 else {"names": names, "at": list(at)}
-        record = {"stack": str(config.stack), **looks, **result.to_json()}
+        record = {"stack": pictures.source, **looks, **result.to_json()}
         sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
     else:
-        print_look_result(str(config.stack), pictures, result)
+        print_look_result(pictures.source, pictures, result)
     return _exit_code(result)
 
 
-def _chosen_pictures(config: Focus, at: tuple[int, ...], pictures: int, positions: int) -> tuple[int, ...]:
+def _chosen_pictures(stack: "Pictures", at: tuple[int, ...], positions: int) -> tuple[int, ...]:
     """Returns which pictures were taken at these positions: slices of a whole stack, or all of a few."""
+    pictures = len(stack)
     for position in at:
         if not 0 <= position < positions:
             raise InputError(f"--at is a position of the ladder, 0..{positions - 1}, not {position}")
@@ -207,19 +241,20 @@ def _chosen_pictures(config: Focus, at: tuple[int, ...], pictures: int, position
     if pictures == len(at):
         return tuple(range(pictures))
     raise InputError(
-        f"{config.stack} has {pictures} pictures, but the ladder {positions} positions and --at {len(at)}: "
+        f"{stack.source} has {pictures} pictures, but the ladder {positions} positions and --at {len(at)}: "
         "give a picture for each position of either"
     )
 
 
 def _pictures_of_camera(
-    config: Focus, at: tuple[int | float, ...], pictures: int, values: "np.ndarray[Any, Any] | None"
+    stack: "Pictures", at: tuple[int | float, ...], values: "np.ndarray[Any, Any] | None"
 ) -> tuple[int, ...]:
     """Returns which pictures were taken at these positions, in a camera's unit."""
+    pictures = len(stack)
     if values is None:
         if pictures != len(at):
             raise InputError(
-                f"{config.stack} has {pictures} pictures, but --at {len(at)} positions: give a picture for "
+                f"{stack.source} has {pictures} pictures, but --at {len(at)} positions: give a picture for "
                 "each, or the position of every picture (--positions)"
             )
         return tuple(range(pictures))
@@ -231,7 +266,7 @@ def _pictures_of_camera(
     return tuple(known.index(position) for position in at)
 
 
-def _exit_code(result: "FocusResult") -> int:
+def _exit_code(result: "FocusResult", stack: str = "") -> int:
     """Returns 0 for focused, or says on stderr why not and returns 1; warnings are said in either case."""
     from dioptre.loop.verdict import EXPLANATIONS, WARNINGS, Reason, State  # noqa: PLC0415
 
@@ -239,7 +274,8 @@ def _exit_code(result: "FocusResult") -> int:
     for reason in result.reasons:
         if reason is Reason.ASSUMED_CAMERA or not focused:
             head = "beware" if reason in WARNINGS else "not focused"
-            sys.stderr.write(f"{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
+            where = f"{stack}: " if stack else ""
+            sys.stderr.write(f"{where}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
     return FOCUSED if focused else NOT_FOCUSED
 
 
@@ -324,7 +360,7 @@ def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: An
         result.state is State.FOCUSED,
         shown,
         pictures.names,
-        f"{config.stack.name}: {result.state.value}, confidence {result.confidence:.2f}"
+        f"{Path(pictures.source).name}: {result.state.value}, confidence {result.confidence:.2f}"
         + "".join(f", {reason.value}" for reason in result.reasons),
         values,
         "slice" if values is None else UNIT_LABELS[unit],

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dioptre.dataset.pictures import Pictures
+    from dioptre.dataset.stacks import Pictures
     from dioptre.loop.result import FocusResult
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -22,7 +22,7 @@ def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") 
     from rich.markup import escape  # noqa: PLC0415
 
     console = open_console()
-    n, _, rows, cols = pictures.codes.shape
+    n, _, rows, cols = pictures.shape
     console.print(f"{stack}: {n} pictures of {cols} x {rows}", markup=False, soft_wrap=True)
     name, of = pictures.names[result.index], f"slice {result.index} of 0..{n - 1}"
     sharpest = of if name.startswith("slice") else f"[bold]{escape(name)}[/] ({of})"
@@ -31,16 +31,24 @@ def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") 
         _print_regions(console, pictures, result)
     if pictures.skipped:
         sys.stderr.write(f"left out, not of the series: {', '.join(pictures.skipped)}\n")
+    print_notes(result)
+
+
+def print_notes(result: "FocusResult", stack: str = "") -> None:
+    """Says on stderr how a stack was read, where that is not plain."""
+    for note in result.notes:
+        sys.stderr.write(f"note: {f'{stack}: ' if stack else ''}{note}\n")
 
 
 def print_look_result(stack: str, pictures: "Pictures", result: "FocusResult") -> None:
     """Prints where the lens must go from the last of a few looks."""
-    _, _, rows, cols = pictures.codes.shape
+    _, _, rows, cols = pictures.shape
     console = open_console()
     seen, at = len(result.looks), " and ".join(f"{position:g}" for position in result.looks)
     what = f"a picture of {cols} x {rows}" if seen == 1 else f"{seen} pictures of {cols} x {rows}"
     console.print(f"{stack}: {what}, the lens at {at}", markup=False, soft_wrap=True)
     console.print(_result_table(result, ("go to", _going(result))))
+    print_notes(result)
 
 
 def _going(result: "FocusResult") -> str:

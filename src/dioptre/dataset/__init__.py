@@ -2,9 +2,14 @@
 
 Stacks that people have:
 
-    pictures    folders of pictures, and whatever else holds a stack; photographs
+    pictures    whatever holds stacks, opened; photographs
+    stacks      Pictures: the slices of one stack, read one by one
+    axes        what each axis of a file or an array is, and which stacks it therefore holds
+    series      picture files that are the slices of one stack
     tiff        stacks in TIFF files
     arrays      stacks in .npy and .npz files
+    films       the frames of a video
+    microscopes Zarr, .nd2, .czi; what would read what is not read
     positions   where the lens was at each slice
     names       what the names of picture files say
     decoding    one picture: bytes to codes

@@ -1,4 +1,4 @@
-"""Stacks in NumPy files, .npy and .npz, as (slice, view, row, col).
+"""Stacks in NumPy files, .npy and .npz.
 
 An .npy is mapped, not loaded: what is not touched is not read.
 """
@@ -9,24 +9,21 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Shaped
 
-from dioptre.dataset.decoding import first_line, green_channel
+from dioptre.dataset.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_array
+from dioptre.dataset.decoding import first_line
 from dioptre.dataset.headers import MOST_HEADER, array_bytes
 from dioptre.dataset.limits import refuse_larger
-from dioptre.errors import StackFileError
+from dioptre.errors import InputError, StackFileError
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 STACK_NAMES = ("stack", "pixels")  # what an .npz with several arrays calls its stack
-ARRAY_SHAPES = "(slice, row, col), (slice, 1 or 2 views, row, col) or (slice, row, col, 3 colours)"
-MIN_SIDE = 4  # an array axis shorter than this holds views or colours, not rows or columns
-
-Codes = Shaped[np.ndarray, "slice view row col"]
 
 
-def read_array(path: Path) -> Codes:
-    """Returns the stack in an .npy or .npz file.
+def open_array(path: Path, wanted: Wanted = ALL) -> Volume:
+    """Returns what an .npy or .npz file holds.
 
     Raises:
-        StackFileError: If it holds none, or several, or is damaged.
+        StackFileError: If it holds no stack, or several, or is damaged.
         OSError: If it cannot be read.
     """
     try:
@@ -35,7 +32,10 @@ def read_array(path: Path) -> Codes:
         raise
     except Exception as error:  # as with a TIFF: BadZipFile, EOFError, TokenError, MemoryError, ...
         raise StackFileError(f"{path} is not a readable array of numbers: {first_line(error)}") from error
-    return _array_codes(path, array)
+    try:
+        return volume_of_array(array, wanted.axes or axes_of_shape(array.shape), str(path))
+    except InputError as error:
+        raise StackFileError(f"{path}: {error}") from None
 
 
 def _load_array(path: Path) -> Shaped[np.ndarray, "..."]:
@@ -79,22 +79,3 @@ def _stack_name(path: Path, names: list[str]) -> str:
         f"{path} holds the arrays {', '.join(names) or '(none)'}; "
         f"the stack is the only one, or called {' or '.join(STACK_NAMES)}"
     )
-
-
-def _array_codes(path: Path, array: Shaped[np.ndarray, "..."]) -> Codes:
-    """Returns an array of any of ARRAY_SHAPES as (slice, view, row, col)."""
-    match array.shape:
-        case (slices, rows, cols) if _is_stack(slices, rows, cols):
-            return np.asarray(array[:, None])
-        case (slices, 1 | 2, rows, cols) if _is_stack(slices, rows, cols):
-            return np.asarray(array)
-        case (slices, rows, cols, 3) if _is_stack(slices, rows, cols):
-            return np.asarray(array[:, None, ..., green_channel(3)])
-    raise StackFileError(
-        f"{path} holds an array of shape {array.shape}; "
-        f"a stack is {ARRAY_SHAPES}, at least {MIN_SIDE} x {MIN_SIDE} pixels"
-    )
-
-
-def _is_stack(slices: int, rows: int, cols: int) -> bool:
-    return slices > 0 and min(rows, cols) >= MIN_SIDE

@@ -5,6 +5,7 @@ IMG_01.5. A view is the ending _left or _right before the file's own ending.
 """
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 # A minus is a sign only where a word or a number cannot end: z_-3 but not img-003 or 2024-01-15.
@@ -27,6 +28,17 @@ def natural_key(name: str) -> NaturalKey:
 def series_pattern(name: str) -> str:
     """Returns the name without its numbers and its view: what the files of one series share."""
     return NUMBER.sub("#", VIEW.sub("_view", name.casefold()))
+
+
+def numbering(names: Sequence[str]) -> list[int] | None:
+    """Returns the one whole number that varies from name to name; None if there is not just one."""
+    rows = [NUMBER.findall(VIEW.sub("", name)) for name in names]
+    if len({len(row) for row in rows}) != 1:
+        return None
+    varying = [column for column in zip(*rows, strict=True) if len(set(column)) > 1]
+    if len(varying) != 1 or any("." in number for number in varying[0]):
+        return None
+    return [int(number) for number in varying[0]]
 
 
 def view_of(name: str) -> str | None:

@@ -1,94 +1,106 @@
 """Pictures taken at different focus settings, as people have them on disk.
 
-A folder of pictures (one for each slice, or a left and a right one), a multi-page TIFF (dataset/tiff.py), a
-.npy or a .npz (dataset/arrays.py). Pixels come back as the codes in the file, axes (slice, view, row, col):
-nothing is scaled here. One view is green or grey, two are left and right. Slices of a folder are in natural
-order of their names (dataset/names.py).
+A folder of pictures or a list of them (dataset/series.py), a multi-page TIFF (dataset/tiff.py), a .npy or a
+.npz (dataset/arrays.py), a film (dataset/films.py), a microscope's file (dataset/microscopes.py). A file may
+hold several stacks: one for each channel, time and position of the stage (dataset/axes.py).
 
-This module does not know where the lens was: dataset/positions.py does.
+Stacks are opened, and read slice by slice (dataset/stacks.py). This module does not know where the lens was:
+dataset/positions.py does, unless the file itself tells.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import glob
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32, Shaped
+from jaxtyping import Float32
 
-from dioptre.dataset.arrays import ARRAY_SUFFIXES, read_array
-from dioptre.dataset.decoding import PICTURE_SUFFIXES, Picture, decode_picture, quiet_readers, white_of
-from dioptre.dataset.limits import refuse_larger
-from dioptre.dataset.names import natural_key, series_pattern, view_of, with_view, without_view
-from dioptre.dataset.tiff import TIFF_SUFFIXES, count_pages, read_tiff
-from dioptre.errors import InputError, StackFileError
+from dioptre.dataset.arrays import ARRAY_SUFFIXES, open_array
+from dioptre.dataset.axes import ALL, Wanted, stacks_of
+from dioptre.dataset.decoding import PICTURE_SUFFIXES, quiet_readers, white_of
+from dioptre.dataset.films import FILM_SUFFIXES, open_film
+from dioptre.dataset.microscopes import is_microscope_file, open_microscope, reader_elsewhere
+from dioptre.dataset.names import view_of, with_view
+from dioptre.dataset.series import (
+    in_order,
+    is_tiff,
+    leave_out_strays,
+    list_pictures,
+    naming_what_fails,
+    open_series,
+    pair_views,
+    read_picture,
+)
+from dioptre.dataset.stacks import Pictures, Progress
+from dioptre.dataset.tiff import open_tiff
+from dioptre.errors import StackFileError
 
-ACCEPTED = f"a folder of pictures ({' '.join(PICTURE_SUFFIXES)}), a multi-page TIFF, a .npy or a .npz"
-PIXEL_BYTES = 4  # of what codes become
-MIN_SERIES = 3  # so many files of one name pattern are the stack, and single files beside them are not
+ACCEPTED = (
+    f"a folder of pictures ({' '.join(PICTURE_SUFFIXES)}) or a list of them, a multi-page TIFF, a .npy, "
+    f"a .npz, a film ({' '.join(FILM_SUFFIXES)}), .zarr, .nd2 or .czi"
+)
 
-Codes = Shaped[np.ndarray, "slice view row col"]
-Progress = Callable[[int, int], None]
+AnyPath = str | Path
 
 
-@dataclass(frozen=True, eq=False)
-class Pictures:
-    """The pictures of one stack, as they are in the file.
+def open_stacks(paths: AnyPath | Sequence[AnyPath], wanted: Wanted = ALL) -> list[Pictures]:
+    """Returns the stacks of some paths, opened: one or several of each folder or file, one of all pictures.
 
-    Attributes:
-        codes: (slice, view, row, col) in the file's dtype. One view (green or grey) or left and right.
-        names: One for each slice: the file name (of the left picture, if there are two), "page 1"
-            onwards as viewers count the pages of a TIFF, "slice 0" onwards as arrays count.
-        skipped: Pictures of the folder that were left out, because they do not belong to its series.
-        white: The largest value of an integer dtype; 1.0 for floats.
+    Args:
+        paths: Folders and files, or patterns such as `shots/*.jpg`.
+        wanted: Which channels, times and positions, and what the axes are.
+
+    Raises:
+        StackFileError: If there is no stack, or a part of it cannot be read.
     """
-
-    codes: Codes
-    names: tuple[str, ...]
-    skipped: tuple[str, ...]
-    white: float
-
-    def __post_init__(self) -> None:
-        if self.codes.ndim != 4 or self.codes.shape[1] not in (1, 2) or 0 in self.codes.shape:
-            raise InputError(
-                f"pictures are (slice, 1 or 2 views, row, col), not an array of shape {self.codes.shape}"
-            )
-        if len(self.names) != len(self.codes):
-            raise InputError(f"{len(self.codes)} slices have {len(self.names)} names")
+    several = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    found = [path for one in several for path in _expanded(Path(one))]
+    loose = [path for path in found if _is_picture(path)] if len(found) > 1 else []
+    stacks = [] if not loose else [_open_list(loose)]
+    return [*stacks, *(stack for path in found if path not in loose for stack in _open(path, wanted))]
 
 
-def read_pictures(path: str | Path, progress: Progress | None = None) -> Pictures:
-    """Returns the pictures of a folder, a multi-page TIFF, a .npy or a .npz.
+def open_pictures(path: AnyPath, wanted: Wanted = ALL) -> Pictures:
+    """Returns the only stack of a folder or a file, opened.
+
+    Raises:
+        StackFileError: As `open_stacks` does, and if there are several: the message lists them.
+    """
+    stacks = open_stacks(path, wanted)
+    if len(stacks) > 1:
+        labels = [stack.label for stack in stacks]
+        listed = "; ".join(labels[:8]) + ("; ..." if len(labels) > 8 else "")
+        raise StackFileError(
+            f"{path} holds {len(stacks)} stacks ({listed}): choose one (channel=..., time=..., "
+            "position=...), or say that two channels are the left and the right view (views=True)"
+        )
+    return stacks[0]
+
+
+def read_pictures(path: AnyPath, progress: Progress | None = None, wanted: Wanted = ALL) -> Pictures:
+    """Returns the pictures of a folder or a file that holds one stack, all read.
 
     Args:
         path: The folder or the file.
-        progress: Is told (pictures read, pictures in all) after each picture of a folder, and once at the
-            end for a file that is read in one go.
+        progress: Is told (pictures read, pictures in all) after each picture; once for an array.
+        wanted: Which channel, time and position, and what the axes are.
 
     Raises:
-        StackFileError: If there is no stack there, or a part of it cannot be read.
+        StackFileError: If there is no stack there, or several, or a part of it cannot be read.
     """
-    path = Path(path)
-    with _naming_what_fails(path):
-        if path.is_dir():
-            return _read_folder(path, progress)
-        if not path.exists():
-            raise StackFileError(f"there is no file or folder {path}; a stack is {ACCEPTED}")
-        if _is_tiff(path):
-            return _read_pages(path, progress)
-        if path.suffix.lower() in ARRAY_SUFFIXES:
-            return _read_slices(path, progress)
-    raise StackFileError(f"{path} is not a stack of pictures; a stack is {ACCEPTED}")
+    pictures = open_pictures(path, wanted)
+    with naming_what_fails(Path(path)):
+        return pictures.loaded(progress)
 
 
-def read_look(path: str | Path, progress: Progress | None = None) -> Pictures:
+def open_look(path: AnyPath, wanted: Wanted = ALL) -> Pictures:
     """Returns one picture as a stack of one slice, or a stack that holds it.
 
     Args:
-        path: A picture; if its name ends in _left or _right, both are read. Or anything that `read_pictures`
+        path: A picture; if its name ends in _left or _right, both are read. Or anything that `open_pictures`
             takes.
-        progress: As for `read_pictures`.
+        wanted: As for `open_pictures`.
 
     Raises:
         StackFileError: If it cannot be read.
@@ -96,15 +108,20 @@ def read_look(path: str | Path, progress: Progress | None = None) -> Pictures:
     path = Path(path)
     paired = view_of(path.name) is not None
     is_picture = path.suffix.lower() in PICTURE_SUFFIXES and path.is_file()
-    if not is_picture or (_is_tiff(path) and not paired):
-        return read_pictures(path, progress)
+    if not is_picture or (is_tiff(path) and not paired):
+        return open_pictures(path, wanted)
     files = [path.with_name(with_view(path.name, view)) for view in ("left", "right")] if paired else [path]
     for file in files:
         if not file.is_file():
             raise StackFileError(f"{path} has no partner: {file.name} is missing")
-    with _naming_what_fails(path), quiet_readers():
-        codes = _read_alike(files, progress)
-    return Pictures(codes[None], (files[0].name,), (), white_of(codes.dtype))
+    return open_series(path, [tuple(files)])
+
+
+def read_look(path: AnyPath, progress: Progress | None = None) -> Pictures:
+    """Returns what `open_look` does, all read."""
+    pictures = open_look(path)
+    with naming_what_fails(Path(path)):
+        return pictures.loaded(progress)
 
 
 def read_photographs(
@@ -124,146 +141,62 @@ def read_photographs(
     folder = Path(folder)
     if not folder.is_dir():
         raise StackFileError(f"there is no folder of photographs {folder}")
-    with _naming_what_fails(folder), quiet_readers():
-        files = _list_pictures(folder) if names is None else [folder / name for name in names]
-        pictures = {file.name: _read_picture(file) for file in files}
+    with naming_what_fails(folder), quiet_readers():
+        files = list_pictures(folder) if names is None else [folder / name for name in names]
+        pictures = {file.name: read_picture(file) for file in files}
     return {name: (one / white_of(one.dtype)).astype(np.float32) for name, one in pictures.items()}
 
 
-@contextmanager
-def _naming_what_fails(path: Path) -> Iterator[None]:
-    """Lets what the system refuses end as an error of the stack that names the file."""
-    try:
-        yield
-    except OSError as error:
-        raise StackFileError(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
-    except MemoryError as error:
-        raise StackFileError(f"{path} does not fit in memory: {error}") from error
+def _expanded(path: Path) -> Iterator[Path]:
+    """Yields a path, or what a pattern such as *.jpg stands for, if no file is called so."""
+    if not glob.has_magic(str(path)) or path.exists() or path.is_symlink():
+        yield path
+        return
+    found = in_order([Path(one) for one in glob.glob(str(path))])  # noqa: PTH207 (of any root)
+    if not found:
+        raise StackFileError(f"no file or folder is called {path}; a stack is {ACCEPTED}")
+    yield from found
 
 
-# Folders
+def _is_picture(path: Path) -> bool:
+    """Returns whether a file is one picture, and not a stack of its own."""
+    if path.suffix.lower() not in PICTURE_SUFFIXES or not path.is_file():
+        return False
+    return not is_tiff(path) or math.prod(open_tiff(path).shape[:-2]) == 1
 
 
-def _read_folder(folder: Path, progress: Progress | None) -> Pictures:
-    files, skipped = _leave_out_strays(_list_pictures(folder))
-    if len(files) == 1 and _is_tiff(files[0]):
-        return _read_pages(files[0], progress)
-    slices = _pair_views(files)
-    with quiet_readers():
-        codes = _read_alike([file for views in slices for file in views], progress)
-    return Pictures(
-        codes=codes.reshape(len(slices), len(slices[0]), *codes.shape[1:]),
-        names=tuple(views[0].name for views in slices),
-        skipped=tuple(file.name for file in skipped),
-        white=white_of(codes.dtype),
-    )
+def _open_list(files: list[Path]) -> Pictures:
+    """Returns the stack of the files that were named one by one."""
+    if len({file.resolve() for file in files}) < len(files):
+        raise StackFileError("the same picture is named twice")
+    folder = files[0].parent
+    return open_series(folder if len(files) > 1 else files[0], pair_views(in_order(files)))
 
 
-def _list_pictures(folder: Path) -> list[Path]:
-    """Returns the picture files of a folder in natural order, without the hidden ones."""
-    files = [
-        file
-        for file in folder.iterdir()
-        if file.suffix.lower() in PICTURE_SUFFIXES and not file.name.startswith(".") and not file.is_dir()
-    ]
-    if not files:
-        raise StackFileError(f"the folder {folder} holds no pictures ({' '.join(PICTURE_SUFFIXES)})")
-    return sorted(files, key=lambda file: natural_key(file.name))
+def _open(path: Path, wanted: Wanted) -> list[Pictures]:
+    """Returns the stacks of one folder or file."""
+    suffix = path.suffix.lower()
+    with naming_what_fails(path):
+        if not path.exists():
+            raise StackFileError(f"there is no file or folder {path}; a stack is {ACCEPTED}")
+        if is_microscope_file(path):
+            return stacks_of(open_microscope(path, wanted), wanted)
+        if path.is_dir():
+            return _open_folder(path, wanted)
+        if is_tiff(path):
+            return stacks_of(open_tiff(path, wanted), wanted)
+        if suffix in ARRAY_SUFFIXES:
+            return stacks_of(open_array(path, wanted), wanted)
+        if suffix in FILM_SUFFIXES:
+            return stacks_of(open_film(path), wanted)
+    elsewhere = reader_elsewhere(suffix)
+    if elsewhere:
+        raise StackFileError(f"{path} is not read: {elsewhere}; a stack is {ACCEPTED}")
+    raise StackFileError(f"{path} is not a stack of pictures; a stack is {ACCEPTED}")
 
 
-def _leave_out_strays(files: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Returns the files of the one numbered series, and the single files beside it.
-
-    If there is not exactly one series, or what is beside it is not all single files, nothing is left out.
-    """
-    (series, count), *others = Counter(series_pattern(file.name) for file in files).most_common()
-    if count < MIN_SERIES or any(other > 1 for _, other in others):
-        return files, []
-    used = [file for file in files if series_pattern(file.name) == series]
-    return used, [file for file in files if series_pattern(file.name) != series]
-
-
-def _pair_views(files: list[Path]) -> list[tuple[Path, ...]]:
-    """Returns the files of each slice: one, or *_left.* and *_right.* if all the names end so."""
-    views = {file: view for file in files if (view := view_of(file.name))}
-    if not views:
-        return [(file,) for file in files]
-    pairs: dict[str, dict[str, Path]] = {}
-    for file in files:
-        if file not in views:
-            raise StackFileError(
-                f"{file} is neither *_left.* nor *_right.*, but {next(iter(views)).name} beside it is"
-            )
-        pair = pairs.setdefault(without_view(file.name).removesuffix(file.suffix).casefold(), {})
-        if views[file] in pair:
-            raise StackFileError(f"{file} and {pair[views[file]].name} are the same view of one slice")
-        pair[views[file]] = file
-    return [_both_views(pair) for pair in pairs.values()]
-
-
-def _both_views(pair: dict[str, Path]) -> tuple[Path, Path]:
-    if len(pair) == 1:
-        ((view, file),) = pair.items()
-        missing = with_view(file.name, "right" if view == "left" else "left")
-        raise StackFileError(f"{file} has no partner: {missing} is missing")
-    return pair["left"], pair["right"]
-
-
-def _read_alike(files: list[Path], progress: Progress | None) -> Shaped[np.ndarray, "picture row col"]:
-    """Returns the pictures of these files, which must all have one size and bit depth."""
-    first = _read_picture(files[0])
-    refuse_larger(files[0].parent, len(files) * first.size * PIXEL_BYTES, StackFileError)
-    codes = np.empty((len(files), *first.shape), first.dtype)
-    for at, file in enumerate(files):
-        picture = _read_picture(file) if at else first
-        if picture.shape != first.shape or picture.dtype != first.dtype:
-            raise StackFileError(
-                f"{file} is {_describe(picture)}, but {files[0].name} is {_describe(first)}: "
-                "the pictures of a stack are alike"
-            )
-        codes[at] = picture
-        if progress:
-            progress(at + 1, len(files))
-    return codes
-
-
-def _describe(picture: Picture) -> str:
-    rows, cols = picture.shape
-    return f"{cols} x {rows} pixels of {picture.dtype}"
-
-
-def _read_picture(file: Path) -> Picture:
-    """Returns one picture as it is in the file, its green channel if it has colours, unrotated."""
-    pages = count_pages(file) if _is_tiff(file) else 1
-    if pages > 1:  # of which OpenCV would read just one
-        raise StackFileError(
-            f"{file} has {pages} pages, but a folder holds one picture in each file, or one multi-page TIFF"
-        )
-    return decode_picture(file.read_bytes(), str(file))  # OpenCV opens only some paths by itself
-
-
-def _is_tiff(file: Path) -> bool:
-    return file.suffix.lower() in TIFF_SUFFIXES
-
-
-# Files that hold a whole stack
-
-
-def _read_pages(path: Path, progress: Progress | None) -> Pictures:
-    codes = read_tiff(path)
-    return _from_file(path, codes, tuple(f"page {page}" for page in range(1, len(codes) + 1)), progress)
-
-
-def _read_slices(path: Path, progress: Progress | None) -> Pictures:
-    codes = read_array(path)
-    return _from_file(path, codes, tuple(f"slice {at}" for at in range(len(codes))), progress)
-
-
-def _from_file(path: Path, codes: Codes, names: tuple[str, ...], progress: Progress | None) -> Pictures:
-    """Returns the pictures of a file that holds the whole stack, in this machine's byte order."""
-    if not (np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)):
-        raise StackFileError(f"{path} holds values of type {codes.dtype}; pictures are integers or floats")
-    codes = codes.astype(codes.dtype.newbyteorder("="), copy=False)
-    if progress:
-        progress(len(codes), len(codes))
-    return Pictures(codes=codes, names=names, skipped=(), white=white_of(codes.dtype))
+def _open_folder(folder: Path, wanted: Wanted) -> list[Pictures]:
+    files, skipped = leave_out_strays(list_pictures(folder))
+    if len(files) == 1 and is_tiff(files[0]):
+        return stacks_of(open_tiff(files[0], wanted), wanted)
+    return [open_series(folder, pair_views(files), skipped=tuple(file.name for file in skipped))]

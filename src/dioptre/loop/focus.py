@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.cameras.base import to_index
+from dioptre.dataset.stacks import Pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.any_camera import Asker, ask_looks, ask_stack
 from dioptre.loop.confidence import RISK, check_risk
@@ -26,12 +27,15 @@ from dioptre.loop.inputs import (
     place_of,
     tiles_of,
     to_ladder,
-    to_pixels,
     to_rois,
-    to_slices,
     to_where,
+    window_of,
 )
+from dioptre.loop.looks import Look, look_pixels, to_looks
+from dioptre.loop.measuring import Measured, measure_regions
+from dioptre.loop.regions import to_region
 from dioptre.loop.result import FocusResult, Roi
+from dioptre.loop.slices import Reading, Slices, to_slices
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Exposure, Reason, State, Verdict, judge, judge_posterior
@@ -48,7 +52,6 @@ ONE_LOOK: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}  # by the 
 SEVERAL_LOOKS: Final = {1: "dioptre-any-green", 2: "dioptre-any-dp"}
 EVEN: Final = DepthPrior.even()
 
-Look = tuple[Shaped[np.ndarray, "..."], int | float]  # a frame, and where the lens was
 AnyMethod = str | os.PathLike[str] | Autofocuser
 AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
 
@@ -61,7 +64,7 @@ class Subject(StrEnum):
 
 
 def focus(
-    stack: Shaped[np.ndarray, "..."] | FocalStack | str | os.PathLike[str],
+    stack: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
     method: AnyMethod = DEFAULT_METHOD,
     *,
     grid: FocusGrid | None = None,
@@ -75,12 +78,13 @@ def focus(
     camera: AnyCamera | None = None,
     positions: Sequence[float] | Float[np.ndarray, " n"] | None = None,
     risk: float = RISK,
+    **reading: Any,
 ) -> FocusResult:
     """Returns the sharpest slice of a stack, how sure that is, and why not when it is not.
 
     Args:
         stack: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
-            `dioptre focus` would take; or a FocalStack of one scene.
+            `dioptre focus` would take; Pictures that are open; or a FocalStack of one scene.
         method: Key of a method that sees whole stacks (`dioptre.METHODS`), the file of a network, or an
             Autofocuser.
         grid: The ladder that the slices were taken on, index 0 far.
@@ -97,24 +101,21 @@ def focus(
             CameraModel, FocusSteps (dioptre.loop.steps), or a camera file.
         positions: Where its slices were taken, rising or falling, in the unit of that camera.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        reading: How a stack is read: axes, channel, time, position, views, gamma (`dioptre.loop.slices`).
 
     Raises:
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
-    row, chosen = _method_of_stacks(method), _subject(policy)
-    slices = to_slices(stack, black, white)
-    pixels, shape = slices.pixels(), slices.shape
+    row, chosen, how = _method_of_stacks(method), _subject(policy), Reading.of(reading)
+    focuser = row.build()
+    slices = to_slices(stack, black, white, how, isinstance(focuser, Learned))
     if grid is None and dioptres is None and positions_um is None and positions is None:
         grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None
-    steps, own = _own_positions(len(pixels), camera, positions, grid, dioptres, positions_um)
-    ladder = to_ladder(len(pixels), grid, dioptres, positions_um)
-    asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes, check_risk(risk))
-    rois = to_rois(roi, shape)
-    if steps is not None and isinstance(asked.focuser, Learned):
-        regions = [asked.stack_of(steps, pixels, own, one) for one in rois]
-    else:
-        regions = [asked.whole_stack(pixels, one, place_of(one, shape, slices.where)) for one in rois]
-        regions = [one if steps is None else _with_own(one, steps, own) for one in regions]
+        positions_um = slices.pictures.um if grid is None and camera is None else None
+    steps, own = _own_positions(len(slices), camera, positions, grid, dioptres, positions_um)
+    ladder = to_ladder(len(slices), grid, dioptres, positions_um)
+    asked = _Question(row, focuser, ladder, _prior(prior), slices.view_codes, check_risk(risk))
+    regions = asked.regions(slices, to_rois(roi, slices.shape), steps, own, how.progress)
     if len(regions) == 1:
         return regions[0]
     return replace(_deciding(regions, chosen, ladder), regions=tuple(regions))
@@ -142,6 +143,7 @@ def focus_from(
     prior: DepthPrior | str = EVEN,
     camera: AnyCamera | None = None,
     risk: float = RISK,
+    gamma: str | None = None,
 ) -> FocusResult:
     """Returns where the lens must go from one look, or from several.
 
@@ -167,17 +169,18 @@ def focus_from(
             position nor place, and what lies more than 24 steps away is beyond an end, unless the region is
             large enough to be shown smaller.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        gamma: "srgb" if the values are a display's, as of a JPEG; they are linear by default.
 
     Raises:
         DioptreError: A look, a position or the method cannot be used; the message says why.
     """
-    looks = _looks(frame, at)
+    looks = to_looks(frame, at)
     steps = None if camera is None else to_steps(camera)
     if steps is not None and grid is not None:
         raise InputError("give a camera or a grid, not both: a camera knows its own positions")
     ladder = Ladder(FocusGrid.learnaf() if grid is None else grid, assumed=grid is None)
     at_each = [steps.check(one) if steps else to_index(one, ladder.grid) for _, one in looks]
-    pixels = to_pixels(_stacked([one for one, _ in looks]), black, white)
+    pixels, notes = look_pixels(looks, black, white, gamma)
     views = pixels.shape[1]
     row = _method_of_looks(method, len(looks), views)
     shape = (pixels.shape[2], pixels.shape[3])
@@ -186,9 +189,12 @@ def focus_from(
         raise InputError(f"a look has one region, not {len(regions)}")
     place = place_of(regions[0], shape, to_where(where))
     asked = _Question(row, row.build(), ladder, _prior(prior), VIEW_CODES, check_risk(risk))
+    shown = cut(pixels, regions[0])
     if steps is not None:
-        return ask_looks(asked.asker(views, regions[0]), steps, cut(pixels, regions[0]), np.array(at_each))
-    return asked.looks(cut(pixels, regions[0]), np.array([at_each]), regions[0], place)
+        found = ask_looks(asked.asker(views, regions[0]), steps, shown, np.array(at_each))
+    else:
+        found = asked.looks(shown, np.array([at_each]), regions[0], place)
+    return replace(found, notes=notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,23 +208,39 @@ class _Question:
     view_codes: float
     risk: float
 
-    def whole_stack(self, pixels: Pixels, roi: Roi | None, where: tuple[float, float] | None) -> FocusResult:
-        """Returns what a region of all slices says."""
-        region = cut(pixels, roi)
-        shown = region[::-1] if self.ladder.falling else region
-        stack = self._stack(shown[None], None, where)
-        return self._answer(stack, Exposure.of(region), roi, tiles_of(shown), ())
+    def regions(
+        self, slices: Slices, rois: list[Roi | None], steps: FocusSteps | None, own: Any, progress: Any
+    ) -> list[FocusResult]:
+        """Returns what each region of all slices says; `own` are their positions in a camera's unit."""
+        strange = steps is not None and isinstance(self.focuser, Learned)  # to whom its camera is
+        parts = [to_region(slices, window_of(one, slices.shape)) for one in rois]
+        for one in parts:
+            if not strange:
+                self._check(one.window.shape, slices.views)
+        falling = self.ladder.falling and not strange
+        results = []
+        for roi, part, found in zip(
+            rois, parts, measure_regions(slices, parts, self.focuser, falling, progress), strict=True
+        ):
+            if strange:
+                assert found.pixels is not None
+                assert steps is not None
+                result = ask_stack(self.asker(slices.views, roi), steps, found.pixels, own)
+            else:
+                place = place_of(roi, slices.shape, slices.where)
+                stack = None if found.pixels is None else self._stack(found.pixels[None], None, place)
+                result = self._answer(found, stack, roi, ())
+                result = result if steps is None else _with_own(result, steps, own)
+            results.append(_told(result, (*slices.notes, *part.notes), bool(part.notes)))
+        return results
 
     def looks(
         self, region: Pixels, indices: Any, roi: Roi | None, where: tuple[float, float] | None
     ) -> FocusResult:
         """Returns what a few looks say."""
         stack = self._stack(np.ascontiguousarray(region[None]), indices, where)
-        return self._answer(stack, Exposure.of(region), roi, None, tuple(indices[0].tolist()))
-
-    def stack_of(self, steps: FocusSteps, pixels: Pixels, positions: Any, roi: Roi | None) -> FocusResult:
-        """Returns what a region of all slices says to a network that does not know their camera."""
-        return ask_stack(self.asker(pixels.shape[1], roi), steps, cut(pixels, roi), positions)
+        found = Measured(None, None, Exposure.of(region), Traces.of(region), region)
+        return self._answer(found, stack, roi, tuple(indices[0].tolist()))
 
     def asker(self, views: int, roi: Roi | None) -> Asker:
         """Returns the same question about windows of steps."""
@@ -232,42 +254,50 @@ class _Question:
 
         return Asker(ask, refusal, self.method.looks == WHOLE, self.method.key)
 
-    def _stack(self, pixels: Any, indices: Any, where: tuple[float, float] | None) -> FocalStack:
-        grid, place = self.ladder.grid, None if where is None else np.array([where])
-        refusal = self.focuser.refusal(grid, pixels.shape[3:], pixels.shape[2])
+    def _check(self, shape: tuple[int, int], views: int) -> None:
+        refusal = self.focuser.refusal(self.ladder.grid, shape, views)
         if refusal is not None:
             raise MethodError(f"{self.method.key} {refusal}")
+
+    def _stack(self, pixels: Any, indices: Any, where: tuple[float, float] | None) -> FocalStack:
+        grid, place = self.ladder.grid, None if where is None else np.array([where])
+        self._check(pixels.shape[3:], pixels.shape[2])
         if indices is None:
             return FocalStack.full(pixels, grid, place, self.view_codes)
         return FocalStack(pixels, indices, grid, place, self.view_codes)
 
     def _answer(
-        self, stack: FocalStack, exposure: Exposure, roi: Roi | None, tiles: Any, looks: tuple[int, ...]
+        self, found: Measured, stack: FocalStack | None, roi: Roi | None, looks: tuple[int, ...]
     ) -> FocusResult:
-        asked = Asked(
-            self.method.key,
-            self.focuser.identity,
-            Traces.of(stack.pixels[0]),
-            stack.indices[0] if looks else None,
-            self.risk,
-        )
-        posterior = self.focuser.posterior(stack)
+        positions = stack.indices[0] if looks and stack is not None else None
+        asked = Asked(self.method.key, self.focuser.identity, found.traces, positions, self.risk)
+        posterior = None if stack is None else self.focuser.posterior(stack)
         if posterior is not None:
             if self.ladder.window is not None:
                 posterior = self.ladder.window.held(posterior)
             posterior = posterior.weigh(self.prior)
             return to_result(
                 posterior.scores()[0],
-                beware(judge_posterior(posterior, exposure, asked), self.focuser, self.ladder),
+                beware(judge_posterior(posterior, found.exposure, asked), self.focuser, self.ladder),
                 self.method,
                 self.ladder,
                 roi,
                 looks,
             )
-        curve = self.focuser.scores(stack)[0]
-        parts = None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
-        verdict = judge(curve, parts, exposure, asked=asked)
+        curve, parts = found.curve, found.parts
+        if stack is not None:
+            tiles = None if looks else tiles_of(stack.pixels[0])
+            curve = self.focuser.scores(stack)[0]
+            parts = None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
+        assert curve is not None
+        verdict = judge(curve, parts, found.exposure, asked=asked)
         return to_result(curve, verdict, self.method, self.ladder, roi, looks)
+
+
+def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusResult:
+    """Returns a result that says how its stack was read, and whether pixels were left out."""
+    reasons = (*result.reasons, Reason.PIXELS_LEFT_OUT) if left_out else result.reasons
+    return replace(result, notes=notes, reasons=reasons)
 
 
 def beware(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
@@ -410,34 +440,8 @@ def _subject(name: str) -> Subject:
         raise InputError(f"a policy is {' or '.join(Subject)}, not {name!r}") from None
 
 
-def _looks(frame: Any, at: int | float | None) -> list[Look]:
-    """Returns a list of looks, from one or from several."""
-    several = isinstance(frame, (list, tuple)) and len(frame) > 0 and isinstance(frame[0], (list, tuple))
-    if several and at is not None:
-        raise InputError("of several looks, each has its own position: [(frame, at), ...] without at=")
-    if several:
-        if any(not isinstance(one, (list, tuple)) or len(one) != 2 for one in frame):
-            raise InputError("several looks are a list of (frame, at)")
-        return [(np.asanyarray(one), position) for one, position in frame]
-    if at is None:
-        raise InputError("say where the lens was at this look (at=...)")
-    return [(np.asanyarray(frame), at)]
-
-
 def _looks_in_words(looks: int) -> str:
     return {WHOLE: "a whole stack", 1: "one look"}.get(looks, f"{looks} looks")
-
-
-def _stacked(frames: list[Shaped[np.ndarray, "..."]]) -> Shaped[np.ndarray, "look ..."]:
-    for one in frames:
-        if one.ndim not in (2, 3):
-            raise InputError(f"a look is (row, col) or (2, row, col), not an array of shape {one.shape}")
-        if one.shape != frames[0].shape or one.dtype != frames[0].dtype:
-            raise InputError(
-                f"looks have one shape and dtype, not {frames[0].dtype} {frames[0].shape} and "
-                f"{one.dtype} {one.shape}"
-            )
-    return np.ma.stack(frames) if any(np.ma.isMA(one) for one in frames) else np.stack(frames)
 
 
 def _deciding(regions: list[FocusResult], subject: Subject, ladder: Ladder) -> FocusResult:

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+from dioptre.dataset.stacks import Pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.curve import FEW_TILES, peak_position
 from dioptre.loop.focus import DEFAULT_METHOD
-from dioptre.loop.inputs import TILES, Slices, to_ladder, to_slices
+from dioptre.loop.inputs import TILES, to_ladder
+from dioptre.loop.slices import Slices, to_slices
 from dioptre.loop.verdict import WHITE, Asked, Exposure, SliceExposures, State, judge
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, PatchLattice, frame_scores, patch_means
@@ -87,9 +89,9 @@ def focus_map(
     """
     _check_method(method)
     slices = to_slices(frames, black, white)
-    ladder = to_ladder(len(slices.codes), slices.grid if grid is None else grid, None, None).grid
+    ladder = to_ladder(len(slices), slices.grid if grid is None else grid, None, None).grid
     lattice = PatchLattice(*slices.shape, to_count("size", size), to_count("stride", stride))
-    refusal = find_method(method).build().refusal(ladder, (size, size), slices.codes.shape[1])
+    refusal = find_method(method).build().refusal(ladder, (size, size), slices.views)
     if refusal is not None:
         raise MethodError(f"{method} {refusal}")
     exposures = _exposures(slices, lattice)
@@ -117,7 +119,8 @@ def to_count(name: str, value: Any) -> int:
 
 def _filled(slices: Slices) -> Slices:
     """Returns the slices with black where a pixel is masked or not finite."""
-    return replace(slices, codes=np.nan_to_num(slices.pixels()), black=0.0, white=1.0, scaled=True)
+    pictures = Pictures.of_array(np.nan_to_num(slices.pixels()))
+    return replace(slices, pictures=pictures, black=0.0, white=1.0, scaled=True)
 
 
 def _curves(slices: Slices, method: str, lattice: PatchLattice, reflecting: bool) -> Curves:
@@ -150,7 +153,7 @@ def _exposures(slices: Slices, lattice: PatchLattice) -> SliceExposures:
         return [means(image) if image.any() else np.zeros(lattice.shape) for image in (white, light, bad)]
 
     with ThreadPoolExecutor(workers()) as pool:
-        found = list(pool.map(one, range(len(slices.codes))))
+        found = list(pool.map(one, range(len(slices))))
     saturated, mean, bad = (np.stack(maps, axis=-1) for maps in zip(*found, strict=True))
     return SliceExposures(saturated, mean, bad == 0)
 

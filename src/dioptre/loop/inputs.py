@@ -1,139 +1,26 @@
-"""What people hand over, checked and made into what the methods take: slices, regions, lens positions.
+"""What people hand over, checked and made into what the methods take: regions, lens positions.
 
 Everything that cannot be used is an InputError in one sentence with the value.
 """
 
 import math
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
-from dioptre.dataset.pictures import read_pictures
+from dioptre.dataset.stacks import Window
 from dioptre.errors import InputError
 from dioptre.loop.result import Roi
 from dioptre.loop.steps import StepWindow
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid
-from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels
 
 TILES = 4  # a region is cut into at most 4 x 4 tiles to see whether they agree
 
 Pixels = Float32[np.ndarray, "slice view row col"]
-
-
-# Slices
-
-
-@dataclass(frozen=True, eq=False)
-class Slices:
-    """All slices of one scene, not scaled yet, and what is known of them.
-
-    Attributes:
-        codes: Values of any real dtype; those that are masked do not count.
-        black: Value of black.
-        white: Value of white.
-        scaled: Whether they are pixels already, 0 black and 1 white.
-        grid: The ladder, if the slices came with one.
-        where: The centre of the slices in the camera's frame, if that is known.
-        view_codes: Codes between black and white of one view, for measures with absolute constants.
-    """
-
-    codes: Shaped[np.ndarray, "slice view row col"]
-    black: float
-    white: float
-    scaled: bool = False
-    grid: FocusGrid | None = None
-    where: tuple[float, float] | None = None
-    view_codes: float = VIEW_CODES
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.codes.shape[2], self.codes.shape[3]
-
-    def pixels(self, at: slice = slice(None)) -> Pixels:
-        """Returns some slices, 0 black and 1 white; NaN where a pixel is masked or not finite."""
-        codes = self.codes[at]
-        if self.scaled:
-            return codes
-        pixels = codes_to_pixels(np.asarray(codes), self.black, self.white)
-        mask = np.ma.getmask(codes)
-        if mask is not np.ma.nomask:
-            pixels[mask] = np.nan
-        return pixels
-
-
-def to_slices(
-    stack: Shaped[np.ndarray, "..."] | FocalStack | str | os.PathLike[str],
-    black: float | None,
-    white: float | None,
-) -> Slices:
-    """Returns the slices of one scene.
-
-    Args:
-        stack: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
-            `dioptre focus` would take; or a FocalStack of one scene.
-        black: Value of black; 0 by default.
-        white: Value of white; by default what the dtype implies.
-    """
-    if isinstance(stack, FocalStack):
-        if black is not None or white is not None:
-            raise InputError("a FocalStack's pixels are scaled already: black and white are for codes")
-        where = None if stack.where is None else to_where(stack.where[0])
-        return Slices(_one_scene(stack), 0.0, 1.0, True, stack.grid, where, stack.view_codes)
-    codes = read_pictures(Path(stack)).codes if isinstance(stack, (str, os.PathLike)) else stack
-    return of_codes(codes, black, white)
-
-
-def of_codes(codes: Shaped[np.ndarray, "..."], black: float | None, white: float | None) -> Slices:
-    """Returns slices of one or two views that are an array."""
-    codes = np.asanyarray(codes)
-    real = np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)
-    if codes.dtype == bool or not real:
-        raise InputError(f"a stack's pixels are real numbers, not {codes.dtype}")
-    if codes.ndim == 3:
-        codes = codes[:, None]
-    if codes.ndim != 4 or codes.shape[1] not in (1, 2) or 0 in codes.shape:
-        raise InputError(
-            f"a stack is (slice, row, col) or (slice, 2 views, row, col), not an array of shape {codes.shape}"
-        )
-    values = np.asarray(codes)
-    if black is None and np.issubdtype(codes.dtype, np.signedinteger) and values.min() < 0:
-        raise InputError(f"say what black is: {codes.dtype} pixels go down to {values.min()} (black=...)")
-    return Slices(codes, black or 0.0, _white(values) if white is None else white)
-
-
-def to_pixels(codes: Shaped[np.ndarray, "..."], black: float | None, white: float | None) -> Pixels:
-    """Returns slices of one or two views as pixels, 0 black and 1 white; NaN where they are masked."""
-    return of_codes(codes, black, white).pixels()
-
-
-def _one_scene(stack: FocalStack) -> Pixels:
-    if stack.batch != 1 or sorted(stack.indices[0].tolist()) != list(range(len(stack.grid))):
-        raise InputError(
-            f"all slices of one scene are needed, not {stack.batch} scenes of {stack.indices.shape[1]} of "
-            f"{len(stack.grid)} slices; dioptre.scores takes any FocalStack"
-        )
-    return stack.pixels[0][np.argsort(stack.indices[0])]
-
-
-def _white(codes: Shaped[np.ndarray, "slice view row col"]) -> float:
-    """Returns the white that the dtype implies, unless the pixels show that it cannot be."""
-    if np.issubdtype(codes.dtype, np.integer):
-        if codes.dtype.itemsize > 2:
-            raise InputError(f"say what white is: {codes.dtype} pixels do not tell (white=...)")
-        return float(np.iinfo(codes.dtype).max)
-    highest = float(np.max(codes, initial=0.0, where=np.isfinite(codes)))
-    if highest > 2.0:
-        raise InputError(
-            f"say what white is: float pixels are taken as 0 to 1, but reach {highest:g} (white=...)"
-        )
-    return 1.0
 
 
 # Lens positions
@@ -273,12 +160,27 @@ def place_of(
     return where if where is not None or roi is None else centre_of(roi, shape)
 
 
+def window_of(roi: Roi | None, shape: tuple[int, int]) -> Window:
+    """Returns where a region lies in a picture; all of it for None."""
+    return Window.whole(*shape) if roi is None else Window(roi.y, roi.x, roi.y + roi.h, roi.x + roi.w)
+
+
 def tiles_of(pixels: Pixels) -> Float32[np.ndarray, "tile slice view h w"] | None:
     """Returns the region cut into tiles, or None if it is too small for four of them."""
+    rows = tile_rows(pixels)
+    return None if rows is None else np.concatenate(list(rows))
+
+
+def tile_rows(pixels: Pixels) -> Iterator[Float32[np.ndarray, "tile slice view h w"]] | None:
+    """Returns the same row by row of tiles, so that never more than one row is copied."""
     n, views, rows, cols = pixels.shape
     down, across = min(TILES, rows // MIN_SIZE), min(TILES, cols // MIN_SIZE)
     if down * across < 4:
         return None
     h, w = rows // down, cols // across
-    tiles = pixels[:, :, : down * h, : across * w].reshape(n, views, down, h, across, w)
-    return np.ascontiguousarray(tiles.transpose(2, 4, 0, 1, 3, 5)).reshape(-1, n, views, h, w)
+
+    def one(row: int) -> Float32[np.ndarray, "tile slice view h w"]:
+        band = pixels[:, :, row * h : (row + 1) * h, : across * w].reshape(n, views, h, across, w)
+        return np.ascontiguousarray(band.transpose(3, 0, 1, 2, 4))
+
+    return (one(row) for row in range(down))

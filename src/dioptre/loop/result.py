@@ -47,6 +47,7 @@ class FocusResult:
         lens_position: Where the lens must go, in that unit; when focusing failed, as the best guess.
         lens_error: `expected_error` in that unit.
         positions: The position of each score, in that unit; None if no camera was given.
+        notes: How the stack was read, where that is not plain: sentences for people.
     """
 
     index: int
@@ -69,6 +70,7 @@ class FocusResult:
     lens_position: float | None = None
     lens_error: float | None = None
     positions: Float[np.ndarray, " n"] | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Returns the result as plain numbers, strings and lists; scores that do not exist are None."""
@@ -92,6 +94,7 @@ class FocusResult:
             "lens_position": self.lens_position,
             "lens_error": self.lens_error,
             "positions": None if self.positions is None else self.positions.tolist(),
+            "notes": list(self.notes),
             "regions": [region.to_json() for region in self.regions],
         }
 

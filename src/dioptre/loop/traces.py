@@ -9,11 +9,12 @@ Detail is the second difference along a diagonal, 2 p[x, y] - p[x - d, y - d] - 
 d. Pictures are sampled on a lattice, so that the cost does not grow with them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 
 Pixels = Float32[np.ndarray, "slice view row col"]
 PerSlice = Float[np.ndarray, " slice"]
@@ -57,22 +58,27 @@ class Traces:
     @classmethod
     def of(cls, pixels: Pixels) -> "Traces":
         """Returns the traces of a region; NaN pixels count as black."""
-        if not np.isfinite(pixels).all():
-            pixels = np.nan_to_num(pixels, nan=0.0, posinf=1.0, neginf=0.0)
-        differences = second_differences(pixels)
-        views = _coarse(pixels)
-        right, down = _shifts(views) if pixels.shape[1] == 2 else np.zeros((2, len(pixels)))
+        return cls.of_samples([Samples.of(pixels, shown_blocks(len(pixels)))])
+
+    @classmethod
+    def of_samples(cls, samples: Sequence["Samples"]) -> "Traces":
+        """Returns the traces of a region of which slices were sampled one by one, or a few at a time."""
+        differences = [
+            np.concatenate(some) for some in zip(*(one.differences for one in samples), strict=True)
+        ]
+        views = np.concatenate([one.coarse for one in samples])
+        right, down = _shifts(views) if views.shape[1] == 2 else np.zeros((2, len(views)))
         light = np.maximum(views.mean(axis=(2, 3), dtype=np.float64), TINY)
         return cls(
             mean=light.mean(axis=1),
             detail=np.stack([_products(one, one) for one in differences]),
             common=np.stack([_products(one[:-1], one[1:]) for one in differences]),
             tiles=_tile_products(differences[LAGS.index(TILED)]),
-            blocks=blockiness(pixels),
+            blocks=blockiness(np.concatenate([one.steps for one in samples])),
             right=right,
             down=down,
             balance=np.log(light[:, -1] / light[:, 0]),
-            views=pixels.shape[1],
+            views=views.shape[1],
         )
 
     def at(self, slices: Int[np.ndarray, " look"]) -> "Traces":
@@ -113,6 +119,42 @@ class Traces:
         return self.common[lag] / np.sqrt(np.maximum(detail[:-1] * detail[1:], TINY**2))
 
 
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """What traces need of some slices of a region: little, so that the slices themselves can be forgotten.
+
+    Attributes:
+        differences: Second differences on a lattice, for each lag.
+        coarse: The slices, much smaller.
+        steps: Mean absolute steps from column to column of those slices whose blocks are measured.
+    """
+
+    differences: list[Float32[np.ndarray, "slice down across"]]
+    coarse: Float32[np.ndarray, "slice view r c"]
+    steps: Float[np.ndarray, "some step"]
+
+    @classmethod
+    def of(cls, pixels: Pixels, blocks: Bool[np.ndarray, " slice"]) -> "Samples":
+        """Returns the samples of some slices; NaN pixels count as black.
+
+        Args:
+            pixels: The slices.
+            blocks: The blocks of which are measured (`shown_blocks`).
+        """
+        if not (np.isfinite(pixels.min()) and np.isfinite(pixels.max())):
+            pixels = np.nan_to_num(pixels, nan=0.0, posinf=1.0, neginf=0.0)
+        return cls(second_differences(pixels), _coarse(pixels), column_steps(pixels[blocks]))
+
+    def reversed(self) -> "Samples":
+        """Returns the samples of the same slices in the opposite order."""
+        return Samples([one[::-1] for one in self.differences], self.coarse[::-1], self.steps[::-1])
+
+
+def shown_blocks(n: int) -> Bool[np.ndarray, " slice"]:
+    """Returns the slices of n whose blocks are measured: a few, as all are compressed alike."""
+    return np.arange(n) % max(1, n // FEW) == 0
+
+
 def _products(
     one: Float32[np.ndarray, "slice down across"], other: Float32[np.ndarray, "slice down across"]
 ) -> PerSlice:
@@ -148,18 +190,22 @@ def second_differences(pixels: Pixels) -> list[Float32[np.ndarray, "slice down a
     return [twice - sampled(-lag) - sampled(lag) for lag in (min(one, margin) for one in LAGS)]
 
 
-def blockiness(pixels: Pixels) -> float:
+def column_steps(pixels: Pixels) -> Float[np.ndarray, "slice step"]:
+    """Returns the mean absolute step from each column to the next, of every other row of the first view."""
+    return np.abs(np.diff(pixels[:, 0, ::2], axis=2)).mean(axis=1, dtype=np.float64)
+
+
+def blockiness(steps: Float[np.ndarray, "slice step"]) -> float:
     """Returns by how much steps from column to column on a grid exceed those beside it, over the mean step.
 
     The grid may begin anywhere; that of the largest excess counts.
     """
-    some = pixels[:: max(1, len(pixels) // FEW), 0, ::2]
-    steps = np.abs(np.diff(some, axis=2)).mean(axis=(0, 1), dtype=np.float64)
-    if len(steps) < 3 * GRID:
+    mean = steps.mean(axis=0)
+    if len(mean) < 3 * GRID:
         return 0.0
-    excess = steps[1:-1] - (steps[:-2] + steps[2:]) / 2
+    excess = mean[1:-1] - (mean[:-2] + mean[2:]) / 2
     phases = np.array([np.median(excess[phase::GRID]) for phase in range(GRID)])
-    return float(phases.max() / max(steps.mean(), TINY))
+    return float(phases.max() / max(mean.mean(), TINY))
 
 
 def _coarse(pixels: Pixels) -> Float32[np.ndarray, "slice view down across"]:

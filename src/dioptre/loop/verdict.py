@@ -63,6 +63,7 @@ class Reason(StrEnum):
     SATURATED = "saturated"
     TOO_DARK = "too-dark"
     NOT_FINITE = "not-finite"
+    PIXELS_LEFT_OUT = "pixels-left-out"
     TOO_FEW_SLICES = "too-few-slices"
     TOO_SMALL = "too-small"
     TWO_PEAKS = "two-peaks"
@@ -81,7 +82,7 @@ class Reason(StrEnum):
     VIEWS_EXCHANGED = "views-exchanged"
 
 
-WARNINGS: Final = frozenset({Reason.TWO_PEAKS, Reason.ASSUMED_CAMERA})
+WARNINGS: Final = frozenset({Reason.TWO_PEAKS, Reason.ASSUMED_CAMERA, Reason.PIXELS_LEFT_OUT})
 
 EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.FLAT_CURVE: "no slice stands out of the noise: nothing to focus on here, or no slice near focus",
@@ -89,7 +90,8 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.SPIKE: "one slice stands out alone: a flicker or a faulty picture rather than a focus peak",
     Reason.SATURATED: "most of the region is at white: expose less",
     Reason.TOO_DARK: "the region is almost black: expose more, or give the right black and white",
-    Reason.NOT_FINITE: "some slices hold NaN or infinite pixels and were left out",
+    Reason.NOT_FINITE: "some slices hold hardly any finite pixels and were left out",
+    Reason.PIXELS_LEFT_OUT: "some pixels are NaN, infinite or masked and were left out of all slices",
     Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
     Reason.TOO_SMALL: "so few slices of so small a region do not tell focus from noise: take more of either",
     Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
@@ -196,11 +198,12 @@ class SliceExposures:
     @classmethod
     def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "SliceExposures":
         """Returns the exposure of each slice."""
-        return cls(
-            np.array([np.mean(one >= WHITE) for one in pixels]),
-            np.array([np.sum(one, where=np.isfinite(one)) / one.size for one in pixels]),
-            np.array([bool(np.isfinite(one).all()) for one in pixels]),
-        )
+        totals = np.array([one.sum() for one in pixels], dtype=np.float64)
+        finite = np.isfinite(totals)
+        for at in np.flatnonzero(~finite):
+            totals[at] = np.sum(pixels[at], where=np.isfinite(pixels[at]))
+        white = np.array([np.count_nonzero(one >= WHITE) for one in pixels])
+        return cls(white / pixels[0].size, totals / pixels[0].size, finite)
 
     def median(self, slices: Int[np.ndarray, " some"] | slice = slice(None)) -> Exposure:
         """Returns the exposure of some slices together."""

@@ -46,6 +46,14 @@ class Autofocuser(Protocol):
         ...
 
 
+def scores_slices(focuser: Autofocuser) -> bool:
+    """Returns whether a method scores each slice by itself, so that it can be shown one after the other.
+
+    It says so by an attribute `by_slice`; who does not is shown all slices at once.
+    """
+    return bool(getattr(focuser, "by_slice", False))
+
+
 @runtime_checkable
 class Family(Protocol):
     """Methods that are built alike and share work."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from jaxtyping import Float
@@ -114,10 +114,11 @@ def _local(sigma: int) -> Statistic:
     ) -> Float[np.ndarray, "image map r c"]:
         out = empty_cells(images, 3, rows, cols)
         lowest = images.min(axis=(1, 2))
-        above = images - lowest[:, None, None]
-        kernels().local_cells(
-            above, lowest.astype(np.float64), gaussian_taps(sigma), codes, "ratio" in parts, rows, cols, out
-        )
+        above, offset, taps = images - lowest[:, None, None], lowest.astype(np.float64), gaussian_taps(sigma)
+        if "ratio" in parts:
+            kernels().local_cells(above, offset, taps, codes, True, rows, cols, out)
+        else:
+            kernels().distance_cells(above, offset, taps, codes, rows, cols, out[:, 2])
         return out
 
     return Statistic(cells=cells, blur=sigma)
@@ -327,6 +328,7 @@ class Contrast:
 
     key: str
     identity: str = ""
+    by_slice: ClassVar[bool] = True
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""

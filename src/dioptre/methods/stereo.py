@@ -8,7 +8,7 @@ slice scores minus infinity. The ternary census compares codes, unnormalised.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from jaxtyping import Float
@@ -124,6 +124,7 @@ class Stereo:
 
     key: str
     identity: str = ""
+    by_slice: ClassVar[bool] = True
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""

@@ -29,7 +29,8 @@ def blur_across(row, taps, padded, out):
     """Blurs one row, reflecting at its ends. `padded` is scratch, wider than the row by two radii."""
     n = row.size
     middle = taps.size - 1
-    padded[middle : middle + n] = row
+    for x in range(n):  # assigning a slice would compile NumPy's messages too
+        padded[middle + x] = row[x]
     for k in range(middle):
         padded[middle - 1 - k] = row[reflected(-1 - k, n)]
         padded[middle + n + k] = row[reflected(n + k, n)]

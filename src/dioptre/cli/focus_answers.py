@@ -1,0 +1,116 @@
+"""What `dioptre focus` answers about one stack or many: on the terminal, as JSON, as CSV."""
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dioptre.cli.console import open_console
+from dioptre.cli.focus_result import print_notes, print_stack_result
+from dioptre.errors import DioptreError
+
+if TYPE_CHECKING:
+    from dioptre.dataset.stacks import Pictures
+    from dioptre.loop.result import FocusResult
+
+COLUMNS: Final = (
+    "stack", "which", "roi", "name", "index", "position", "state", "confidence", "expected_error", "risk",
+    "dioptres", "distance_m", "position_um", "lens_position", "unit", "reasons", "notes", "method",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A stack and its result."""
+
+    pictures: "Pictures"
+    result: "FocusResult"
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns both as plain numbers, strings and lists."""
+        which = {"which": self.pictures.label} if self.pictures.label else {}
+        return {
+            "stack": self.pictures.source,
+            **which,
+            "name": self.pictures.names[self.result.index],
+            **self.result.to_json(),
+            "skipped": list(self.pictures.skipped),
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns a line for each region, or one."""
+        return [self._row(one) for one in self.result.regions or (self.result,)]
+
+    def _row(self, result: "FocusResult") -> dict[str, Any]:
+        plain = result.to_json()
+        return {
+            **{name: plain[name] for name in COLUMNS if name in plain},
+            "stack": self.pictures.source,
+            "which": self.pictures.label,
+            "name": self.pictures.names[result.index],
+            "roi": "" if result.roi is None else ",".join(str(one) for one in result.roi),
+            "reasons": " ".join(plain["reasons"]),
+            "notes": "; ".join(self.result.notes),
+        }
+
+
+@contextmanager
+def naming_flags(stack: str = "") -> Iterator[None]:
+    """Lets what is wrong with pictures name their file, and flags where a program has arguments."""
+    try:
+        yield
+    except DioptreError as error:
+        told = re.sub(r"\b(black|white|axes|channel|time|position)=\.\.\.", r"--\1", str(error))
+        told = told.replace("views=True", "--views")
+        named = told if told == str(error) or stack in told else f"{stack}: {told}"
+        raise type(error)(named) from None
+
+
+def print_answers(answers: Sequence[Answer], as_json: bool) -> None:
+    """Prints one result as a table of its own, several as a line each; as JSON one record, or a list."""
+    if as_json:
+        records = [one.to_json() for one in answers]
+        plain = records[0] if len(records) == 1 else {"results": records}
+        sys.stdout.write(json.dumps(plain, allow_nan=False) + "\n")
+    elif len(answers) == 1:
+        print_stack_result(answers[0].pictures.title, answers[0].pictures, answers[0].result)
+    else:
+        _print_table(answers)
+
+
+def _print_table(answers: Sequence[Answer]) -> None:
+    from rich.markup import escape  # noqa: PLC0415
+    from rich.table import Column, Table  # noqa: PLC0415
+
+    named = Column("stack", overflow="fold")
+    table = Table(named, "state", "sharpest", "position", "confidence", "reasons")
+    for one in answers:
+        result = one.result
+        table.add_row(
+            escape(one.pictures.title),
+            result.state.value,
+            escape(one.pictures.names[result.index]),
+            f"{result.position:.2f}",
+            f"{result.confidence:.2f}",
+            ", ".join(reason.value for reason in result.reasons),
+        )
+    open_console().print(table)
+    for one in answers:
+        print_notes(one.result, one.pictures.title)
+
+
+def write_csv(path: Path, answers: Sequence[Answer]) -> None:
+    """Writes a line for each stack, or for each region of it; the whole file, or nothing."""
+    from dioptre.dataset.manifest import write_file  # noqa: PLC0415
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row for one in answers for row in one.rows())
+    write_file(path, lambda file: file.write(text.getvalue().encode()))
