@@ -18,7 +18,8 @@ from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, sea
 from dioptre.loop.stepped import SteppedCamera, own_positions
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, Exposure, State, judge_posterior
+from dioptre.loop.exposure import Exposure
+from dioptre.loop.verdict import Asked, State, judge_posterior
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
 from dioptre.optics import FocusGrid

@@ -57,6 +57,15 @@ class Noise:
         """The larger of the two."""
         return max((v for v in (self.disagreement, self.roughness) if v is not None), default=UNKNOWN_NOISE)
 
+    @property
+    def between_slices(self) -> float:
+        """What scores of equally sharp slices differ by: the roughness.
+
+        Parts of a deep scene disagree without any noise, so what they disagree by counts only where slices
+        are too few to tell.
+        """
+        return self.total if self.roughness is None else self.roughness
+
     def needed_rise(self, n: int) -> float:
         """Returns how far the highest of n scores must stand above its surroundings to be no accident."""
         if self.disagreement is None:
@@ -100,17 +109,9 @@ def significance(n: int) -> float:
     return NOISE_IN_DOUBT * NormalDist().inv_cdf(1 - FALSE_ALARMS / n)
 
 
-def stands_out(top: float, side: Side, other: Side, needed: float) -> bool:
-    """Returns whether the peak is clearly higher than the mean of the slices on one side of it.
-
-    At the end of a stack that side is empty. Then the parabola through the last three slices tells: a curve
-    that clearly bends down, and turns over within half a step of the end, has its peak there.
-    """
-    if side.size:
-        return bool(top - side.mean() > needed)
-    slope = (4 * other[0] - 3 * top - other[1]) / 2  # at the end, towards the inside
-    bend = top - 2 * other[0] + other[1]
-    return bool(-bend > np.sqrt(6) * needed and slope > bend / 2)
+def stands_out(top: float, side: Side, needed: float) -> bool:
+    """Returns whether the peak is clearly higher than the mean of the slices on one side of it, if any."""
+    return bool(side.size and top - side.mean() > needed)
 
 
 def has_rival(side: Side, needed: float) -> bool:

@@ -34,7 +34,8 @@ from dioptre.loop.inputs import (
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, Exposure, Reason, State, Verdict, judge, judge_posterior
+from dioptre.loop.exposure import Exposure
+from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge, judge_posterior
 from dioptre.methods import Method, find_method
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
 from dioptre.methods.learned import Learned
@@ -290,9 +291,10 @@ def to_result(
     position = peak_position(curve)
     dioptres, lens = ladder.dioptres_at(position), ladder.own_at(position)
     index, last = int(np.argmax(curve)), len(curve) - 1
-    candidates = verdict.candidates
+    candidates, plateau = verdict.candidates, verdict.plateau
     if ladder.falling:
         candidates = tuple(replace(one, index=last - one.index) for one in candidates)
+        plateau = None if plateau is None else (last - plateau[1], last - plateau[0])
     return FocusResult(
         index=last - index if ladder.falling else index,
         position=last - position if ladder.falling else position,
@@ -307,6 +309,7 @@ def to_result(
         expected_error=verdict.expected_error,
         risk=verdict.risk,
         candidates=candidates,
+        plateau=plateau,
         looks=looks,
         roi=roi,
         **({} if lens is None or ladder.window is None else ladder.window.own(lens, verdict.expected_error)),

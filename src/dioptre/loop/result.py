@@ -38,6 +38,8 @@ class FocusResult:
         risk: How often answers that are as sure are off by more than 4 of 49 positions.
         candidates: The places where the focus may be, the likeliest first, with the probability of each
             side of focus; empty if the method does not tell.
+        plateau: The first and the last of the slices that are equally sharp, if there are several (`plateau`);
+            None otherwise.
         looks: The positions that were looked at, in order, in the camera's unit if one was given; empty if it
             was the whole stack.
         roi: The region that decided; None for the whole picture.
@@ -62,6 +64,7 @@ class FocusResult:
     expected_error: float | None = None
     risk: float = 1.0
     candidates: tuple[Candidate, ...] = ()
+    plateau: tuple[int, int] | None = None
     looks: tuple[int | float, ...] = ()
     roi: Roi | None = None
     regions: tuple["FocusResult", ...] = field(default=(), repr=False)
@@ -84,6 +87,7 @@ class FocusResult:
             "risk": self.risk,
             "reasons": [reason.value for reason in self.reasons],
             "candidates": [asdict(one) for one in self.candidates],
+            "plateau": None if self.plateau is None else list(self.plateau),
             "method": self.method,
             "looks": list(self.looks),
             "roi": None if self.roi is None else list(self.roi),
