@@ -114,12 +114,22 @@ def stands_out(top: float, side: Side, needed: float) -> bool:
     return bool(side.size and top - side.mean() > needed)
 
 
-def has_rival(side: Side, needed: float) -> bool:
-    """Returns whether a slice on this side of the peak is nearly as sharp, with a clear valley between."""
-    if side.size == 0:
-        return False
-    climb = side - np.minimum.accumulate(side)  # out of the deepest valley on the way
-    return bool(np.any((side > RIVAL) & (climb > max(needed, VALLEY))))
+def find_rivals(curve: Curve, needed: float) -> tuple[int, ...]:
+    """Returns the slices that are nearly as sharp as the best one, with a clear valley between.
+
+    There is at most one on either side of the peak: the highest.
+    """
+    peak, found = int(curve.argmax()), []
+    for side, places in (
+        (curve[:peak][::-1], np.arange(peak)[::-1]),
+        (curve[peak + 1 :], np.arange(peak + 1, len(curve))),
+    ):
+        if side.size:
+            climb = side - np.minimum.accumulate(side)  # out of the deepest valley on the way
+            rival = (side > RIVAL) & (climb > max(needed, VALLEY))
+            if rival.any():
+                found.append(int(places[np.argmax(np.where(rival, side, -1.0))]))
+    return tuple(found)
 
 
 def peak_position(curve: Curve) -> float:

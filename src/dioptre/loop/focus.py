@@ -8,7 +8,6 @@ to far is turned round on the way in and its answer on the way out.
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
@@ -19,11 +18,23 @@ from dioptre.errors import InputError, MethodError
 from dioptre.loop.any_camera import Asker, ask_looks, ask_stack
 from dioptre.loop.confidence import RISK, check_risk
 from dioptre.loop.curve import peak_position
+from dioptre.loop.depths import (
+    FINE_TILES,
+    Subject,
+    choose_given,
+    decide,
+    find_depths,
+    less_sure_of_two,
+    to_subject,
+)
+from dioptre.loop.exposure import Exposure
 from dioptre.loop.inputs import (
     Ladder,
     Pixels,
+    centre_of,
     cut,
     place_of,
+    tile_layout,
     tiles_of,
     to_ladder,
     to_pixels,
@@ -31,34 +42,30 @@ from dioptre.loop.inputs import (
     to_slices,
     to_where,
 )
-from dioptre.loop.result import FocusResult, Roi
+from dioptre.loop.request import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
+from dioptre.loop.request import (
+    AnyMethod,
+    Look,
+    method_of_looks,
+    method_of_stacks,
+    stack_looks,
+    to_looks,
+    to_prior,
+)
+from dioptre.loop.result import Depth, FocusResult, Roi
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
-from dioptre.loop.exposure import Exposure
-from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge, judge_posterior
-from dioptre.methods import Method, find_method
-from dioptre.methods.base import ANY, WHOLE, Autofocuser
+from dioptre.loop.verdict import Asked, Reason, Verdict, judge, judge_posterior
+from dioptre.methods import Method
+from dioptre.methods.base import WHOLE, Autofocuser
 from dioptre.methods.learned import Learned
 from dioptre.optics import CameraModel, FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
-from dioptre.problem import Problem
 from dioptre.stack import VIEW_CODES, FocalStack
 
-DEFAULT_METHOD: Final = "local-norm-dist-sq-4"
-ONE_LOOK: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}  # by the number of views
-SEVERAL_LOOKS: Final = {1: "dioptre-any-green", 2: "dioptre-any-dp"}
 EVEN: Final = DepthPrior.even()
 
-Look = tuple[Shaped[np.ndarray, "..."], int | float]  # a frame, and where the lens was
-AnyMethod = str | os.PathLike[str] | Autofocuser
 AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
-
-
-class Subject(StrEnum):
-    """Which of several regions decides."""
-
-    MOST_CONFIDENT = "most-confident"
-    NEAREST = "nearest"
 
 
 def focus(
@@ -69,7 +76,7 @@ def focus(
     dioptres: Sequence[float] | Float[np.ndarray, " n"] | None = None,
     positions_um: Sequence[float] | Float[np.ndarray, " n"] | None = None,
     roi: Any = None,
-    policy: str = Subject.MOST_CONFIDENT,
+    subject: str = Subject.CENTRE,
     black: float | None = None,
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
@@ -88,12 +95,12 @@ def focus(
         dioptres: Or the dioptres of each slice, rising or falling.
         positions_um: Or the micrometres of each slice, rising or falling.
         roi: One region (x, y, w, h) in pixels, or a list of them; the whole picture by default.
-        policy: Which of several regions decides: "most-confident", or "nearest" (to the camera) of those that
-            are in focus somewhere.
+        subject: Which of several depths, or of several regions in focus, decides: what fills most of the
+            "centre", the "nearest" to the camera, the "largest", or the "most-confident".
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
-        prior: Where things are expected before looking: "even", "far", or a DepthPrior. Only methods that
-            know probabilities heed it.
+        prior: Where things are expected before looking, for methods that know probabilities: "even", "far" or
+            a DepthPrior.
         camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
             CameraModel, FocusSteps (dioptre.loop.steps), or a camera file.
         positions: Where its slices were taken, rising or falling, in the unit of that camera.
@@ -102,32 +109,27 @@ def focus(
     Raises:
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
-    row, chosen = _method_of_stacks(method), _subject(policy)
+    row, chosen = method_of_stacks(method), to_subject(subject)
     slices = to_slices(stack, black, white)
     pixels, shape = slices.pixels(), slices.shape
     if grid is None and dioptres is None and positions_um is None and positions is None:
         grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None
     steps, own = _own_positions(len(pixels), camera, positions, grid, dioptres, positions_um)
     ladder = to_ladder(len(pixels), grid, dioptres, positions_um)
-    asked = _Question(row, row.build(), ladder, _prior(prior), slices.view_codes, check_risk(risk))
+    asked = _Question(row, row.build(), ladder, to_prior(prior), slices.view_codes, check_risk(risk))
     rois = to_rois(roi, shape)
     if steps is not None and isinstance(asked.focuser, Learned):
         regions = [asked.stack_of(steps, pixels, own, one) for one in rois]
     else:
         regions = [asked.whole_stack(pixels, one, place_of(one, shape, slices.where)) for one in rois]
-        regions = [one if steps is None else _with_own(one, steps, own) for one in regions]
-    if len(regions) == 1:
-        return regions[0]
-    return replace(_deciding(regions, chosen, ladder), regions=tuple(regions))
-
-
-def _method_of_stacks(method: AnyMethod) -> Method:
-    row = _method(method, Problem.STACK_GREEN, WHOLE)
-    if row.looks not in (WHOLE, ANY):
-        raise MethodError(
-            f"{row.key} takes {_looks_in_words(row.looks)}, not a whole stack: dioptre.focus_from"
-        )
-    return row
+        regions = [_with_own(one, steps, own) for one in regions]
+    if len(regions) > 1:
+        return choose_given(regions, chosen, shape, ladder.falling)
+    parts = asked.parts(pixels, rois[0], regions[0])
+    if not parts:  # of one depth
+        return replace(regions[0], depths=())
+    told = [_with_own(one, steps, own) for one in parts.values()]
+    return decide(list(parts), told, chosen, ladder.falling)
 
 
 def focus_from(
@@ -172,21 +174,21 @@ def focus_from(
     Raises:
         DioptreError: A look, a position or the method cannot be used; the message says why.
     """
-    looks = _looks(frame, at)
+    looks = to_looks(frame, at)
     steps = None if camera is None else to_steps(camera)
     if steps is not None and grid is not None:
         raise InputError("give a camera or a grid, not both: a camera knows its own positions")
     ladder = Ladder(FocusGrid.learnaf() if grid is None else grid, assumed=grid is None)
     at_each = [steps.check(one) if steps else to_index(one, ladder.grid) for _, one in looks]
-    pixels = to_pixels(_stacked([one for one, _ in looks]), black, white)
+    pixels = to_pixels(stack_looks([one for one, _ in looks]), black, white)
     views = pixels.shape[1]
-    row = _method_of_looks(method, len(looks), views)
+    row = method_of_looks(method, len(looks), views)
     shape = (pixels.shape[2], pixels.shape[3])
     regions = to_rois(roi, shape)
     if len(regions) > 1:
         raise InputError(f"a look has one region, not {len(regions)}")
     place = place_of(regions[0], shape, to_where(where))
-    asked = _Question(row, row.build(), ladder, _prior(prior), VIEW_CODES, check_risk(risk))
+    asked = _Question(row, row.build(), ladder, to_prior(prior), VIEW_CODES, check_risk(risk))
     if steps is not None:
         return ask_looks(asked.asker(views, regions[0]), steps, cut(pixels, regions[0]), np.array(at_each))
     return asked.looks(cut(pixels, regions[0]), np.array([at_each]), regions[0], place)
@@ -209,6 +211,26 @@ class _Question:
         shown = region[::-1] if self.ladder.falling else region
         stack = self._stack(shown[None], None, where)
         return self._answer(stack, Exposure.of(region), roi, tiles_of(shown), ())
+
+    def parts(self, pixels: Pixels, roi: Roi | None, whole: FocusResult) -> dict[Depth, FocusResult]:
+        """Returns the depths of a region and what each says; none if it has one depth only."""
+        depths = whole.depths if len(whole.depths) > 1 else ()
+        if depths or Reason.SEVERAL_DEPTHS in whole.reasons:
+            depths = self._fine_depths(pixels, roi) or depths
+        shape = (pixels.shape[2], pixels.shape[3])
+        return {one: self.whole_stack(pixels, one.roi, centre_of(one.roi, shape)) for one in depths}
+
+    def _fine_depths(self, pixels: Pixels, roi: Roi | None) -> tuple[Depth, ...]:
+        """Returns the depths of a region as finer tiles show them; none if these do not tell several."""
+        shown = cut(pixels, roi)
+        rows, cols = shown.shape[2:]
+        layout = tile_layout(rows, cols, *FINE_TILES)
+        tiles = tiles_of(shown[::-1] if self.ladder.falling else shown, layout)
+        if tiles is None or layout == tile_layout(rows, cols):
+            return ()
+        curves = self.focuser.scores(self._stack(tiles, None, None))
+        found = find_depths(curves, layout, roi or Roi(0, 0, cols, rows))
+        return found if len(found) > 1 else ()
 
     def looks(
         self, region: Pixels, indices: Any, roi: Roi | None, where: tuple[float, float] | None
@@ -268,7 +290,13 @@ class _Question:
         curve = self.focuser.scores(stack)[0]
         parts = None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
         verdict = judge(curve, parts, exposure, asked=asked)
-        return to_result(curve, verdict, self.method, self.ladder, roi, looks)
+        result = to_result(curve, less_sure_of_two(curve, verdict), self.method, self.ladder, roi, looks)
+        if parts is None:
+            return result
+        rows, cols = stack.pixels.shape[3:]
+        return replace(
+            result, depths=find_depths(parts, tile_layout(rows, cols), roi or Roi(0, 0, cols, rows))
+        )
 
 
 def beware(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
@@ -291,8 +319,9 @@ def to_result(
     position = peak_position(curve)
     dioptres, lens = ladder.dioptres_at(position), ladder.own_at(position)
     index, last = int(np.argmax(curve)), len(curve) - 1
-    candidates, plateau = verdict.candidates, verdict.plateau
+    candidates, plateau, rivals = verdict.candidates, verdict.plateau, verdict.rivals
     if ladder.falling:
+        rivals = tuple(last - one for one in rivals[::-1])
         candidates = tuple(replace(one, index=last - one.index) for one in candidates)
         plateau = None if plateau is None else (last - plateau[1], last - plateau[0])
     return FocusResult(
@@ -310,6 +339,7 @@ def to_result(
         risk=verdict.risk,
         candidates=candidates,
         plateau=plateau,
+        rivals=rivals,
         looks=looks,
         roi=roi,
         **({} if lens is None or ladder.window is None else ladder.window.own(lens, verdict.expected_error)),
@@ -347,8 +377,10 @@ def _own_positions(
     return steps, own
 
 
-def _with_own(result: FocusResult, steps: FocusSteps, positions: Any) -> FocusResult:
-    """Returns the result of a method that needs no camera, with its answer in the camera's unit."""
+def _with_own(result: FocusResult, steps: FocusSteps | None, positions: Any) -> FocusResult:
+    """Returns the result of a method that needs no camera, with its answer in the camera's unit, if any."""
+    if steps is None:
+        return result
     place = float(np.interp(result.position, np.arange(len(positions)), positions))
     dioptres = place if steps.unit == "dioptres" else result.dioptres
     return replace(
@@ -360,92 +392,3 @@ def _with_own(result: FocusResult, steps: FocusSteps, positions: Any) -> FocusRe
         distance_m=None if dioptres is None else float(dioptres_to_metres(dioptres)),
         position_um=place if steps.unit == "um" else result.position_um,
     )
-
-
-# What is asked for
-
-
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """A family of one: a method that its user has written."""
-
-    focuser: Autofocuser
-
-    def build(self, key: str) -> Autofocuser:
-        del key
-        return self.focuser
-
-    def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Any]:
-        return {key: self.focuser.scores(stack) for key in keys}
-
-
-def _method(method: AnyMethod, problem: Problem, looks: int) -> Method:
-    """Returns the row of a method; an Autofocuser of the user's is taken to solve what is asked."""
-    if isinstance(method, (str, os.PathLike)):
-        return find_method(os.fspath(method))
-    if not isinstance(method, Autofocuser):
-        raise MethodError(f"a method is a key, the file of a network or an Autofocuser, not {method!r}")
-    name = str(getattr(method, "key", type(method).__name__))
-    return Method(name, name, problem, _Given(method), "given", in_paper=False, looks=looks)
-
-
-def _method_of_looks(method: AnyMethod | None, looks: int, views: int) -> Method:
-    """Returns the row of a method for so many looks; by default ours for as many views."""
-    default = (ONE_LOOK if looks == 1 else SEVERAL_LOOKS)[views]
-    row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
-    if row.looks not in (looks, ANY):
-        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(looks)}")
-    return row
-
-
-def _prior(prior: Any) -> DepthPrior:
-    if isinstance(prior, DepthPrior):
-        return prior
-    if not isinstance(prior, str):
-        raise InputError(f"a prior is a word or a DepthPrior, not {prior!r}")
-    return DepthPrior.parse(prior)
-
-
-def _subject(name: str) -> Subject:
-    try:
-        return Subject(name)
-    except ValueError:
-        raise InputError(f"a policy is {' or '.join(Subject)}, not {name!r}") from None
-
-
-def _looks(frame: Any, at: int | float | None) -> list[Look]:
-    """Returns a list of looks, from one or from several."""
-    several = isinstance(frame, (list, tuple)) and len(frame) > 0 and isinstance(frame[0], (list, tuple))
-    if several and at is not None:
-        raise InputError("of several looks, each has its own position: [(frame, at), ...] without at=")
-    if several:
-        if any(not isinstance(one, (list, tuple)) or len(one) != 2 for one in frame):
-            raise InputError("several looks are a list of (frame, at)")
-        return [(np.asanyarray(one), position) for one, position in frame]
-    if at is None:
-        raise InputError("say where the lens was at this look (at=...)")
-    return [(np.asanyarray(frame), at)]
-
-
-def _looks_in_words(looks: int) -> str:
-    return {WHOLE: "a whole stack", 1: "one look"}.get(looks, f"{looks} looks")
-
-
-def _stacked(frames: list[Shaped[np.ndarray, "..."]]) -> Shaped[np.ndarray, "look ..."]:
-    for one in frames:
-        if one.ndim not in (2, 3):
-            raise InputError(f"a look is (row, col) or (2, row, col), not an array of shape {one.shape}")
-        if one.shape != frames[0].shape or one.dtype != frames[0].dtype:
-            raise InputError(
-                f"looks have one shape and dtype, not {frames[0].dtype} {frames[0].shape} and "
-                f"{one.dtype} {one.shape}"
-            )
-    return np.ma.stack(frames) if any(np.ma.isMA(one) for one in frames) else np.stack(frames)
-
-
-def _deciding(regions: list[FocusResult], subject: Subject, ladder: Ladder) -> FocusResult:
-    """Returns the region that decides: the most confident, or the nearest of those in focus."""
-    focused = [region for region in regions if region.state is State.FOCUSED]
-    if subject is Subject.NEAREST and focused:
-        return max(focused, key=lambda region: -region.position if ladder.falling else region.position)
-    return max(focused or regions, key=lambda region: region.confidence)

@@ -18,9 +18,9 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.curve import FEW_TILES, peak_position
-from dioptre.loop.focus import DEFAULT_METHOD
-from dioptre.loop.inputs import TILES, Slices, to_ladder, to_slices
 from dioptre.loop.exposure import WHITE, Exposure, SliceExposures
+from dioptre.loop.inputs import TILES, Slices, to_ladder, to_slices
+from dioptre.loop.request import DEFAULT_METHOD
 from dioptre.loop.verdict import Asked, State, judge
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, PatchLattice, frame_scores, patch_means

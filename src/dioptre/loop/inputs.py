@@ -273,10 +273,22 @@ def place_of(
     return where if where is not None or roi is None else centre_of(roi, shape)
 
 
-def tiles_of(pixels: Pixels) -> Float32[np.ndarray, "tile slice view h w"] | None:
-    """Returns the region cut into tiles, or None if it is too small for four of them."""
+def tile_layout(rows: int, cols: int, most: int = TILES, smallest: int = MIN_SIZE) -> tuple[int, int]:
+    """Returns how many tiles of at least so many pixels a region is cut into, down and across."""
+    return min(most, rows // smallest), min(most, cols // smallest)
+
+
+def tiles_of(
+    pixels: Pixels, layout: tuple[int, int] | None = None
+) -> Float32[np.ndarray, "tile slice view h w"] | None:
+    """Returns the region cut into tiles, row by row, or None if it is too small for four of them.
+
+    Args:
+        pixels: The region.
+        layout: How many tiles down and across, other than TILES.
+    """
     n, views, rows, cols = pixels.shape
-    down, across = min(TILES, rows // MIN_SIZE), min(TILES, cols // MIN_SIZE)
+    down, across = tile_layout(rows, cols) if layout is None else layout
     if down * across < 4:
         return None
     h, w = rows // down, cols // across

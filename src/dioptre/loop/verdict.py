@@ -33,7 +33,7 @@ from dioptre.loop.confidence import (
     find_row,
     reach_of,
 )
-from dioptre.loop.curve import FEW_SLICES, Curve, Noise, Tiles, has_rival, stands_out
+from dioptre.loop.curve import FEW_SLICES, Curve, Noise, Tiles, find_rivals, stands_out
 from dioptre.loop.evidence import (
     MIDDLE,
     Evidence,
@@ -90,7 +90,7 @@ class Reason(StrEnum):
     VIEWS_EXCHANGED = "views-exchanged"
 
 
-WARNINGS: Final = frozenset({Reason.TWO_PEAKS, Reason.PLATEAU, Reason.ASSUMED_CAMERA})
+WARNINGS: Final = frozenset({Reason.TWO_PEAKS, Reason.SEVERAL_DEPTHS, Reason.PLATEAU, Reason.ASSUMED_CAMERA})
 
 EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.FLAT_CURVE: "no slice stands out of the noise: nothing to focus on here, or no slice near focus",
@@ -102,8 +102,8 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.NOT_FINITE: "some slices hold NaN or infinite pixels and were left out",
     Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
     Reason.TOO_SMALL: "so few slices of so small a region do not tell focus from noise: take more of either",
-    Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
-    Reason.SEVERAL_DEPTHS: "parts of the region are sharp at different slices: choose a smaller region",
+    Reason.TWO_PEAKS: "another slice is nearly as sharp: choose a smaller region",
+    Reason.SEVERAL_DEPTHS: "parts of the picture are sharp at different slices: choose a subject or a region",
     Reason.UNSURE: "many positions are as likely: nothing to focus on, or a look too few",
     Reason.AMBIGUOUS: "the focus may be on either side of the look: another look at a candidate tells",
     Reason.BEYOND_FAR: "the subject is farther than the lens can focus, or than these looks can tell",
@@ -166,6 +166,7 @@ class Verdict:
         risk: How often answers that are as sure are misses: off by more than 4 indices of 49.
         candidates: Of a posterior, the sides of focus, the likeliest first.
         plateau: The first and the last of the slices that are equally sharp, if there is such a plateau.
+        rivals: Slices that are nearly as sharp, with a valley between.
     """
 
     state: State
@@ -175,6 +176,7 @@ class Verdict:
     risk: float = 1.0
     candidates: tuple[Candidate, ...] = ()
     plateau: tuple[int, int] | None = None
+    rivals: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,13 +241,19 @@ def judge(
     reasons += shape
     if Reason.FLAT_CURVE in shape:
         reasons += _too_dark(exposure)
-    if Reason.PLATEAU not in shape:
-        return _verdict(observe_curve(curve, tiles, asked, covered), asked, reasons, (Reason.UNSURE,))
-    flat = find_plateau(height, noise)
-    observation = observe_plateau(curve, tiles, asked, covered, flat)
     places = np.flatnonzero(sound)
+    rivals = find_rivals(height, noise.needed_rise(len(height))) if Reason.TWO_PEAKS in shape else ()
+    if Reason.PLATEAU in shape:
+        flat = find_plateau(height, noise)
+        observation, plateau = observe_plateau(curve, tiles, asked, covered, flat), (flat.first, flat.last)
+    else:
+        observation, plateau = observe_curve(curve, tiles, asked, covered), None
     verdict = _verdict(observation, asked, reasons, (Reason.UNSURE,))
-    return replace(verdict, plateau=(int(places[flat.first]), int(places[flat.last])))
+    return replace(
+        verdict,
+        plateau=None if plateau is None else (int(places[plateau[0]]), int(places[plateau[1]])),
+        rivals=tuple(int(places[one]) for one in rivals),
+    )
 
 
 def observe_curve(
@@ -348,7 +356,7 @@ def _verdict(
         if all(reason in WARNINGS for reason in found):
             seen = observation.evidence
             apart = seen.get("parts-apart", APART) > APART and seen.get("parts-detail", 0.0) > DETAIL
-            found += (Reason.SEVERAL_DEPTHS,) if apart else unsure
+            found += (Reason.SEVERAL_DEPTHS, Reason.UNSURE) if apart else unsure
     return Verdict(
         State.FOCUSED if all(reason in WARNINGS for reason in found) else State.FAILED,
         belief.confidence,
@@ -409,7 +417,7 @@ def shape_reasons(curve: Curve, noise: Noise) -> list[Reason]:
         return [Reason.FLAT_CURVE]
     if rises_at_end(curve, noise) or rises_at_end(curve[::-1], noise):
         return [Reason.PEAK_AT_EDGE]
-    found = [Reason.TWO_PEAKS] if has_rival(before, needed) or has_rival(after, needed) else []
+    found = [Reason.TWO_PEAKS] if find_rivals(curve, needed) else []
     run = find_plateau(curve, noise)
     if (not all(clear) and len(run) > 1) or run.is_flat(curve):
         return [Reason.PLATEAU if noise.between_slices <= NOISIEST else Reason.UNSURE, *found]
