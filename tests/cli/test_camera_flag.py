@@ -12,7 +12,7 @@ from dioptre import METHODS
 from dioptre.cli import main
 from dioptre.cli.console import FOCUSED
 from dioptre.loop import autofocus, focus
-from dioptre.loop.focus import ONE_LOOK, SEVERAL_LOOKS
+from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.loop.steps import STEP_PX, WINDOW
 from dioptre.methods.base import ANY, Method
 from dioptre.problem import Problem

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError
-from dioptre.loop.focus import DEFAULT_METHOD, Subject, focus
+from dioptre.loop.depths import Subject
+from dioptre.loop.focus import DEFAULT_METHOD, focus
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS, scores
@@ -378,7 +379,7 @@ def test_a_region_is_x_y_width_height(side_by_side: np.ndarray) -> None:
 
 def test_no_region_is_the_whole_picture(side_by_side: np.ndarray) -> None:
     whole = focus(side_by_side)
-    assert whole.roi is None
+    assert focus(side_by_side[..., :SIZE]).roi is None
     np.testing.assert_array_equal(focus(side_by_side, roi=[]).scores, whole.scores)
     np.testing.assert_array_equal(focus(side_by_side, roi=(0, 0, 2 * SIZE, SIZE)).scores, whole.scores)
 
@@ -396,7 +397,7 @@ def test_the_most_confident_region_decides(side_by_side: np.ndarray) -> None:
 
 @pytest.mark.parametrize("rois", [[LEFT_ROI, RIGHT_ROI], [RIGHT_ROI, LEFT_ROI]])
 def test_the_nearest_region_decides(side_by_side: np.ndarray, rois: list[tuple[int, ...]]) -> None:
-    result = focus(side_by_side, roi=rois, grid=GRID, policy=Subject.NEAREST)
+    result = focus(side_by_side, roi=rois, grid=GRID, subject=Subject.NEAREST)
     assert result.index == NEAR
     assert result.roi == Roi(*LEFT_ROI)
     assert sorted(region.index for region in result.regions) == [FAR, NEAR]
@@ -404,7 +405,7 @@ def test_the_nearest_region_decides(side_by_side: np.ndarray, rois: list[tuple[i
 
 def test_the_nearest_region_of_a_stack_from_near_to_far(side_by_side: np.ndarray) -> None:
     result = focus(
-        side_by_side[::-1], roi=[RIGHT_ROI, LEFT_ROI], dioptres=GRID.dioptres[::-1], policy="nearest"
+        side_by_side[::-1], roi=[RIGHT_ROI, LEFT_ROI], dioptres=GRID.dioptres[::-1], subject="nearest"
     )
     assert result.index == N - 1 - NEAR
     assert_found_at_plane(result)
@@ -413,13 +414,13 @@ def test_the_nearest_region_of_a_stack_from_near_to_far(side_by_side: np.ndarray
 def test_a_near_region_that_failed_does_not_decide(side_by_side: np.ndarray) -> None:
     stack = side_by_side.copy()
     stack[:, :, :, :SIZE] = np.linspace(0.1, 0.9, N, dtype=np.float32)[:, None, None, None]
-    result = focus(stack, roi=[LEFT_ROI, RIGHT_ROI], grid=GRID, policy="nearest")
+    result = focus(stack, roi=[LEFT_ROI, RIGHT_ROI], grid=GRID, subject="nearest")
     assert result.index == FAR
 
 
 def test_regions_that_all_fail_give_the_best_guess() -> None:
     blank = np.full((7, 64, 128), 0.3)
-    result = focus(blank, roi=[LEFT_ROI, RIGHT_ROI], policy="nearest")
+    result = focus(blank, roi=[LEFT_ROI, RIGHT_ROI], subject="nearest")
     assert result.state is State.FAILED
     assert result.reasons == (Reason.FLAT_CURVE,)
     assert len(result.regions) == 2
@@ -442,9 +443,9 @@ def test_regions_that_do_not_fit_are_refused(side_by_side: np.ndarray, roi: Any,
         focus(side_by_side, roi=roi)
 
 
-def test_an_unknown_policy_is_refused(side_by_side: np.ndarray) -> None:
+def test_an_unknown_subject_is_refused(side_by_side: np.ndarray) -> None:
     with pytest.raises(ValueError, match="farthest"):
-        focus(side_by_side, roi=[LEFT_ROI, RIGHT_ROI], policy="farthest")
+        focus(side_by_side, roi=[LEFT_ROI, RIGHT_ROI], subject="farthest")
 
 
 # Methods
@@ -519,9 +520,9 @@ def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> N
     assert plain["position_um"] is None
 
 
-def test_an_unknown_policy_is_refused_whatever_the_regions(views: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="most-confident or nearest, not 'best'"):
-        focus(views, policy="best")
+def test_an_unknown_subject_is_refused_whatever_the_regions(views: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="nearest, largest, most-confident, not 'best'"):
+        focus(views, subject="best")
 
 
 # Faults of earlier versions

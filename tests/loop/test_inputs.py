@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dioptre.errors import DioptreError, InputError, MethodError
-from dioptre.loop.focus import _method
 from dioptre.loop.inputs import centre_of, cut, to_ladder, to_rois, to_where
+from dioptre.loop.request import _method
 from dioptre.loop.result import Roi
 from dioptre.loop.slices import to_slices
 from dioptre.methods.base import WHOLE

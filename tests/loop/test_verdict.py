@@ -24,6 +24,7 @@ from dioptre.loop.curve import (
     roughness,
     significance,
 )
+from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import focus
 from dioptre.loop.result import FocusResult
 from dioptre.loop.verdict import (
@@ -31,7 +32,6 @@ from dioptre.loop.verdict import (
     EXPLANATIONS,
     SIGNS,
     WARNINGS,
-    Exposure,
     Reason,
     State,
     Verdict,
@@ -129,10 +129,10 @@ def test_a_curve_that_still_rises_at_an_end_peaks_beyond(n: int, direction: int)
 
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("direction", [1, -1])
-def test_a_curve_that_turns_over_at_an_end_peaks_there(n: int, direction: int) -> None:
+def test_a_curve_that_rises_to_its_last_slice_may_peak_beyond(n: int, direction: int) -> None:
     verdict = judged(bell(n, n - 1, max(2.0, n / 8))[::direction], noise=1e-4)
-    assert verdict.state is State.FOCUSED
-    assert verdict.reasons == ()
+    assert verdict.state is State.FAILED
+    assert verdict.reasons == (Reason.PEAK_AT_EDGE,)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
@@ -327,8 +327,9 @@ def test_a_peak_among_more_slices_must_stand_out_more() -> None:
 
 def test_the_needed_rise_decides() -> None:
     curve = bell(21, 10, 2.0)
-    assert shape_reasons(curve, 0.5) == []
-    assert shape_reasons(curve, 0.99) == [Reason.FLAT_CURVE]
+    needed = significance(21)
+    assert shape_reasons(curve, Noise(0.5 / needed, 1e-4)) == []
+    assert shape_reasons(curve, Noise(0.99 / needed, 1e-4)) == [Reason.FLAT_CURVE]
 
 
 # The peak between slices
@@ -402,7 +403,7 @@ def test_a_row_that_does_not_know_clean_sweeps_sees_no_sign() -> None:
 def test_exposure_is_that_of_the_middle_slice() -> None:
     pixels = np.full((5, 1, 4, 4), 0.25, np.float32)
     pixels[0], pixels[1, :, :2] = 1.0, 1.0
-    assert Exposure.of(pixels) == Exposure(saturated=0.0, mean=0.25)
+    assert Exposure.of(pixels) == Exposure(saturated=0.0, mean=0.25, brightest=1.0)
     pixels[2:4, :, :3] = 1.0
     assert Exposure.of(pixels).saturated == 0.75
 
@@ -410,7 +411,18 @@ def test_exposure_is_that_of_the_middle_slice() -> None:
 def test_pixels_that_are_not_numbers_count_as_black() -> None:
     pixels = np.full((3, 1, 4, 4), 0.5, np.float32)
     pixels[:, :, :2] = np.nan
-    assert Exposure.of(pixels) == Exposure(saturated=0.0, mean=0.25, finite=False)
+    assert Exposure.of(pixels) == Exposure(saturated=0.0, mean=0.25, finite=False, brightest=0.5)
+
+
+def test_a_region_is_dark_only_if_it_is_so_where_there_is_most_signal() -> None:
+    pixels = np.full((3, 1, 16, 16), 0.001, np.float32)
+    assert Exposure.of(pixels).is_dark
+    pixels[1, 0, 3, 5] = 0.9  # a hot pixel
+    assert Exposure.of(pixels).is_dark
+    pixels[1, 0, 3, 6] = 0.5  # a star
+    assert not Exposure.of(pixels).is_dark
+    assert Exposure.of(pixels).brightest == 0.5
+    assert Exposure(saturated=0.0, mean=0.001).is_dark
 
 
 # Stacks without anything to focus on

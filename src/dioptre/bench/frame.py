@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dioptre.bench.timing import noisy_stack, write_line
-from dioptre.loop.focus import DEFAULT_METHOD
 from dioptre.loop.focus_map import focus_map
+from dioptre.loop.request import DEFAULT_METHOD
 from dioptre.methods import contrast, scores, stereo
 from dioptre.methods.frame import PatchLattice, frame_scores
 from dioptre.stack import FocalStack, codes_to_pixels

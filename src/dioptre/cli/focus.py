@@ -60,8 +60,9 @@ class Focus:
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions: with less,
             more is refused.
         roi: Look only at this region, in pixels from the top left; may be given several times.
-        policy: Which of several regions decides: the most confident, or the nearest to the camera of those in
-            focus somewhere (the last slice counts as nearest when the positions are not known).
+        subject: Which decides where the picture has several depths: what fills most of the centre, the
+            nearest to the camera (the last slice counts as nearest when the positions are not known), the
+            largest, or the most confident. The same of several regions, of those in focus somewhere.
         camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
             camera file (docs/data.md; either a thin lens, whose positions are dioptres, or two numbers,
             `growth_px` and `unit`), or one of pixel3, dslr-50mm, machine-vision-16mm, microscope-4x. Then
@@ -93,7 +94,7 @@ class Focus:
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
     risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
-    policy: Literal["most-confident", "nearest"] = "most-confident"
+    subject: Literal["centre", "nearest", "largest", "most-confident"] = "centre"
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
     unit: Unit = "dioptres"
@@ -171,7 +172,7 @@ def _focus_stack(
             config.method or DEFAULT_METHOD,
             **_position_arguments(values, config.unit, steps),
             roi=regions or None,
-            policy=config.policy,
+            subject=config.subject,
             black=config.black,
             white=config.white,
             prior=config.prior,

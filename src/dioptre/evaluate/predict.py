@@ -22,10 +22,11 @@ from jaxtyping import Bool, Int
 
 from dioptre.dataset.labels import in_crop
 from dioptre.dataset.store import PatchStore
+from dioptre.loop.exposure import SliceExposures
 from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, SliceExposures, Verdict, judge, judge_posterior
+from dioptre.loop.verdict import Asked, Verdict, judge, judge_posterior
 from dioptre.methods import best_index, find_method, scores
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.posterior import DepthPrior, Scores

@@ -11,14 +11,16 @@ from dioptre.cameras.base import Camera, Frame, to_index
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.any_camera import OUT_OF_REACH, by_slice
 from dioptre.loop.confidence import RISK, check_risk
-from dioptre.loop.focus import EVEN, ONE_LOOK, SEVERAL_LOOKS, AnyCamera, beware, to_result
+from dioptre.loop.exposure import Exposure
+from dioptre.loop.focus import EVEN, AnyCamera, beware, to_result
 from dioptre.loop.inputs import Ladder, cut, place_of, to_rois
+from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
 from dioptre.loop.stepped import SteppedCamera, own_positions
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, Exposure, State, judge_posterior
+from dioptre.loop.verdict import Asked, State, judge_posterior
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
 from dioptre.optics import FocusGrid

@@ -57,6 +57,15 @@ class Noise:
         """The larger of the two."""
         return max((v for v in (self.disagreement, self.roughness) if v is not None), default=UNKNOWN_NOISE)
 
+    @property
+    def between_slices(self) -> float:
+        """What scores of equally sharp slices differ by: the roughness.
+
+        Parts of a deep scene disagree without any noise, so what they disagree by counts only where slices
+        are too few to tell.
+        """
+        return self.total if self.roughness is None else self.roughness
+
     def needed_rise(self, n: int) -> float:
         """Returns how far the highest of n scores must stand above its surroundings to be no accident."""
         if self.disagreement is None:
@@ -100,25 +109,27 @@ def significance(n: int) -> float:
     return NOISE_IN_DOUBT * NormalDist().inv_cdf(1 - FALSE_ALARMS / n)
 
 
-def stands_out(top: float, side: Side, other: Side, needed: float) -> bool:
-    """Returns whether the peak is clearly higher than the mean of the slices on one side of it.
+def stands_out(top: float, side: Side, needed: float) -> bool:
+    """Returns whether the peak is clearly higher than the mean of the slices on one side of it, if any."""
+    return bool(side.size and top - side.mean() > needed)
 
-    At the end of a stack that side is empty. Then the parabola through the last three slices tells: a curve
-    that clearly bends down, and turns over within half a step of the end, has its peak there.
+
+def find_rivals(curve: Curve, needed: float) -> tuple[int, ...]:
+    """Returns the slices that are nearly as sharp as the best one, with a clear valley between.
+
+    There is at most one on either side of the peak: the highest.
     """
-    if side.size:
-        return bool(top - side.mean() > needed)
-    slope = (4 * other[0] - 3 * top - other[1]) / 2  # at the end, towards the inside
-    bend = top - 2 * other[0] + other[1]
-    return bool(-bend > np.sqrt(6) * needed and slope > bend / 2)
-
-
-def has_rival(side: Side, needed: float) -> bool:
-    """Returns whether a slice on this side of the peak is nearly as sharp, with a clear valley between."""
-    if side.size == 0:
-        return False
-    climb = side - np.minimum.accumulate(side)  # out of the deepest valley on the way
-    return bool(np.any((side > RIVAL) & (climb > max(needed, VALLEY))))
+    peak, found = int(curve.argmax()), []
+    for side, places in (
+        (curve[:peak][::-1], np.arange(peak)[::-1]),
+        (curve[peak + 1 :], np.arange(peak + 1, len(curve))),
+    ):
+        if side.size:
+            climb = side - np.minimum.accumulate(side)  # out of the deepest valley on the way
+            rival = (side > RIVAL) & (climb > max(needed, VALLEY))
+            if rival.any():
+                found.append(int(places[np.argmax(np.where(rival, side, -1.0))]))
+    return tuple(found)
 
 
 def peak_position(curve: Curve) -> float:

@@ -8,7 +8,6 @@ to far is turned round on the way in and its answer on the way out.
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
@@ -20,11 +19,23 @@ from dioptre.errors import InputError, MethodError
 from dioptre.loop.any_camera import Asker, ask_looks, ask_stack
 from dioptre.loop.confidence import RISK, check_risk
 from dioptre.loop.curve import peak_position
+from dioptre.loop.depths import (
+    FINE_TILES,
+    Subject,
+    choose_given,
+    decide,
+    find_depths,
+    less_sure_of_two,
+    to_subject,
+)
+from dioptre.loop.exposure import Exposure
 from dioptre.loop.inputs import (
     Ladder,
     Pixels,
     cut,
     place_of,
+    roi_of,
+    tile_layout,
     tiles_of,
     to_ladder,
     to_rois,
@@ -34,33 +45,23 @@ from dioptre.loop.inputs import (
 from dioptre.loop.looks import Look, look_pixels, to_looks
 from dioptre.loop.measuring import Measured, measure_regions
 from dioptre.loop.regions import to_region
-from dioptre.loop.result import FocusResult, Roi
+from dioptre.loop.request import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
+from dioptre.loop.request import AnyMethod, method_of_looks, method_of_stacks, to_prior
+from dioptre.loop.result import Depth, FocusResult, Roi
 from dioptre.loop.slices import Reading, Slices, to_slices
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, Exposure, Reason, State, Verdict, judge, judge_posterior
-from dioptre.methods import Method, find_method
-from dioptre.methods.base import ANY, WHOLE, Autofocuser
+from dioptre.loop.verdict import Asked, Reason, Verdict, judge, judge_posterior
+from dioptre.methods import Method
+from dioptre.methods.base import WHOLE, Autofocuser
 from dioptre.methods.learned import Learned
 from dioptre.optics import CameraModel, FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
-from dioptre.problem import Problem
 from dioptre.stack import VIEW_CODES, FocalStack
 
-DEFAULT_METHOD: Final = "local-norm-dist-sq-4"
-ONE_LOOK: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}  # by the number of views
-SEVERAL_LOOKS: Final = {1: "dioptre-any-green", 2: "dioptre-any-dp"}
 EVEN: Final = DepthPrior.even()
 
-AnyMethod = str | os.PathLike[str] | Autofocuser
 AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
-
-
-class Subject(StrEnum):
-    """Which of several regions decides."""
-
-    MOST_CONFIDENT = "most-confident"
-    NEAREST = "nearest"
 
 
 def focus(
@@ -71,7 +72,7 @@ def focus(
     dioptres: Sequence[float] | Float[np.ndarray, " n"] | None = None,
     positions_um: Sequence[float] | Float[np.ndarray, " n"] | None = None,
     roi: Any = None,
-    policy: str = Subject.MOST_CONFIDENT,
+    subject: str = Subject.CENTRE,
     black: float | None = None,
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
@@ -91,8 +92,8 @@ def focus(
         dioptres: Or the dioptres of each slice, rising or falling.
         positions_um: Or the micrometres of each slice, rising or falling.
         roi: One region (x, y, w, h) in pixels, or a list of them; the whole picture by default.
-        policy: Which of several regions decides: "most-confident", or "nearest" (to the camera) of those that
-            are in focus somewhere.
+        subject: Which of several depths, or of several regions in focus, decides: what fills most of the
+            "centre", the "nearest" to the camera, the "largest", or the "most-confident".
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior. Only methods that
@@ -106,7 +107,7 @@ def focus(
     Raises:
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
-    row, chosen, how = _method_of_stacks(method), _subject(policy), Reading.of(reading)
+    row, chosen, how = method_of_stacks(method), to_subject(subject), Reading.of(reading)
     focuser = row.build()
     slices = to_slices(stack, black, white, how, isinstance(focuser, Learned))
     if grid is None and dioptres is None and positions_um is None and positions is None:
@@ -114,20 +115,15 @@ def focus(
         positions_um = slices.pictures.um if grid is None and camera is None else None
     steps, own = _own_positions(len(slices), camera, positions, grid, dioptres, positions_um)
     ladder = to_ladder(len(slices), grid, dioptres, positions_um)
-    asked = _Question(row, focuser, ladder, _prior(prior), slices.view_codes, check_risk(risk))
-    regions = asked.regions(slices, to_rois(roi, slices.shape), steps, own, how.progress)
-    if len(regions) == 1:
-        return regions[0]
-    return replace(_deciding(regions, chosen, ladder), regions=tuple(regions))
-
-
-def _method_of_stacks(method: AnyMethod) -> Method:
-    row = _method(method, Problem.STACK_GREEN, WHOLE)
-    if row.looks not in (WHOLE, ANY):
-        raise MethodError(
-            f"{row.key} takes {_looks_in_words(row.looks)}, not a whole stack: dioptre.focus_from"
-        )
-    return row
+    asked = _Question(row, focuser, ladder, to_prior(prior), slices.view_codes, check_risk(risk), steps, own)
+    rois = to_rois(roi, slices.shape)
+    regions = asked.regions(slices, rois, how.progress)
+    if len(regions) > 1:
+        return choose_given(regions, chosen, slices.shape, ladder.falling)
+    parts = asked.depths(slices, rois[0], regions[0])
+    if not parts:  # of one depth
+        return replace(regions[0], depths=())
+    return decide(list(parts), list(parts.values()), chosen, ladder.falling)
 
 
 def focus_from(
@@ -182,13 +178,13 @@ def focus_from(
     at_each = [steps.check(one) if steps else to_index(one, ladder.grid) for _, one in looks]
     pixels, notes = look_pixels(looks, black, white, gamma)
     views = pixels.shape[1]
-    row = _method_of_looks(method, len(looks), views)
+    row = method_of_looks(method, len(looks), views)
     shape = (pixels.shape[2], pixels.shape[3])
     regions = to_rois(roi, shape)
     if len(regions) > 1:
         raise InputError(f"a look has one region, not {len(regions)}")
     place = place_of(regions[0], shape, to_where(where))
-    asked = _Question(row, row.build(), ladder, _prior(prior), VIEW_CODES, check_risk(risk))
+    asked = _Question(row, row.build(), ladder, to_prior(prior), VIEW_CODES, check_risk(risk))
     shown = cut(pixels, regions[0])
     if steps is not None:
         found = ask_looks(asked.asker(views, regions[0]), steps, shown, np.array(at_each))
@@ -199,7 +195,10 @@ def focus_from(
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """Who is asked about pictures, and what is known of them beside the pixels."""
+    """Who is asked about pictures, and what is known of them beside the pixels.
+
+    Of a camera that was given, `steps` are its own, and `own` the positions of the slices in its unit.
+    """
 
     method: Method
     focuser: Autofocuser
@@ -207,12 +206,12 @@ class _Question:
     prior: DepthPrior
     view_codes: float
     risk: float
+    steps: FocusSteps | None = None
+    own: Any = None
 
-    def regions(
-        self, slices: Slices, rois: list[Roi | None], steps: FocusSteps | None, own: Any, progress: Any
-    ) -> list[FocusResult]:
-        """Returns what each region of all slices says; `own` are their positions in a camera's unit."""
-        strange = steps is not None and isinstance(self.focuser, Learned)  # to whom its camera is
+    def regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
+        """Returns what each region of all slices says."""
+        strange = self.steps is not None and isinstance(self.focuser, Learned)  # to whom its camera is
         parts = [to_region(slices, window_of(one, slices.shape)) for one in rois]
         for one in parts:
             if not strange:
@@ -220,19 +219,41 @@ class _Question:
         falling = self.ladder.falling and not strange
         results = []
         for roi, part, found in zip(
-            rois, parts, measure_regions(slices, parts, self.focuser, falling, progress), strict=True
+            rois, parts, measure_regions(slices, parts, self.focuser, falling, progress=progress), strict=True
         ):
             if strange:
                 assert found.pixels is not None
-                assert steps is not None
-                result = ask_stack(self.asker(slices.views, roi), steps, found.pixels, own)
+                assert self.steps is not None
+                result = ask_stack(self.asker(slices.views, roi), self.steps, found.pixels, self.own)
             else:
                 place = place_of(roi, slices.shape, slices.where)
                 stack = None if found.pixels is None else self._stack(found.pixels[None], None, place)
-                result = self._answer(found, stack, roi, ())
-                result = result if steps is None else _with_own(result, steps, own)
+                result = self._answer(found, stack, roi or roi_of(part.window), ())
+                result = _with_own(replace(result, roi=roi), self.steps, self.own)
             results.append(_told(result, (*slices.notes, *part.notes), bool(part.notes)))
         return results
+
+    def depths(self, slices: Slices, roi: Roi | None, whole: FocusResult) -> dict[Depth, FocusResult]:
+        """Returns the depths of a region and what each says; none if it has one depth only."""
+        depths = whole.depths if len(whole.depths) > 1 else ()
+        if depths or Reason.SEVERAL_DEPTHS in whole.reasons:
+            depths = self._fine_depths(slices, roi) or depths
+        found = self.regions(slices, [one.roi for one in depths]) if depths else []
+        return dict(zip(depths, found, strict=True))
+
+    def _fine_depths(self, slices: Slices, roi: Roi | None) -> tuple[Depth, ...]:
+        """Returns the depths of a region as finer tiles show them; none if these do not tell several."""
+        part = to_region(slices, window_of(roi, slices.shape))
+        rows, cols = part.window.shape
+        layout = tile_layout(rows, cols, *FINE_TILES)
+        if layout == tile_layout(rows, cols) or 0 in layout:
+            return ()
+        if self.focuser.refusal(self.ladder.grid, (rows // layout[0], cols // layout[1]), slices.views):
+            return ()
+        (found,) = measure_regions(slices, [part], self.focuser, self.ladder.falling, layout)
+        curves = found.parts if found.pixels is None else self._tile_curves(found.pixels, layout)
+        depths = () if curves is None else find_depths(curves, layout, roi_of(part.window))
+        return depths if len(depths) > 1 else ()
 
     def looks(
         self, region: Pixels, indices: Any, roi: Roi | None, where: tuple[float, float] | None
@@ -286,12 +307,18 @@ class _Question:
             )
         curve, parts = found.curve, found.parts
         if stack is not None:
-            tiles = None if looks else tiles_of(stack.pixels[0])
             curve = self.focuser.scores(stack)[0]
-            parts = None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
+            parts = None if looks else self._tile_curves(stack.pixels[0])
         assert curve is not None
         verdict = judge(curve, parts, found.exposure, asked=asked)
-        return to_result(curve, verdict, self.method, self.ladder, roi, looks)
+        result = to_result(curve, less_sure_of_two(curve, verdict), self.method, self.ladder, roi, looks)
+        if parts is None or roi is None:
+            return result
+        return replace(result, depths=find_depths(parts, tile_layout(roi.h, roi.w), roi))
+
+    def _tile_curves(self, pixels: Pixels, layout: Any = None) -> Float[np.ndarray, "tile n"] | None:
+        tiles = tiles_of(pixels, layout)
+        return None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
 
 
 def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusResult:
@@ -320,9 +347,11 @@ def to_result(
     position = peak_position(curve)
     dioptres, lens = ladder.dioptres_at(position), ladder.own_at(position)
     index, last = int(np.argmax(curve)), len(curve) - 1
-    candidates = verdict.candidates
+    candidates, plateau, rivals = verdict.candidates, verdict.plateau, verdict.rivals
     if ladder.falling:
+        rivals = tuple(last - one for one in rivals[::-1])
         candidates = tuple(replace(one, index=last - one.index) for one in candidates)
+        plateau = None if plateau is None else (last - plateau[1], last - plateau[0])
     return FocusResult(
         index=last - index if ladder.falling else index,
         position=last - position if ladder.falling else position,
@@ -337,6 +366,8 @@ def to_result(
         expected_error=verdict.expected_error,
         risk=verdict.risk,
         candidates=candidates,
+        plateau=plateau,
+        rivals=rivals,
         looks=looks,
         roi=roi,
         **({} if lens is None or ladder.window is None else ladder.window.own(lens, verdict.expected_error)),
@@ -374,8 +405,10 @@ def _own_positions(
     return steps, own
 
 
-def _with_own(result: FocusResult, steps: FocusSteps, positions: Any) -> FocusResult:
-    """Returns the result of a method that needs no camera, with its answer in the camera's unit."""
+def _with_own(result: FocusResult, steps: FocusSteps | None, positions: Any) -> FocusResult:
+    """Returns the result of a method that needs no camera, with its answer in the camera's unit, if any."""
+    if steps is None:
+        return result
     place = float(np.interp(result.position, np.arange(len(positions)), positions))
     dioptres = place if steps.unit == "dioptres" else result.dioptres
     return replace(
@@ -387,66 +420,3 @@ def _with_own(result: FocusResult, steps: FocusSteps, positions: Any) -> FocusRe
         distance_m=None if dioptres is None else float(dioptres_to_metres(dioptres)),
         position_um=place if steps.unit == "um" else result.position_um,
     )
-
-
-# What is asked for
-
-
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """A family of one: a method that its user has written."""
-
-    focuser: Autofocuser
-
-    def build(self, key: str) -> Autofocuser:
-        del key
-        return self.focuser
-
-    def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Any]:
-        return {key: self.focuser.scores(stack) for key in keys}
-
-
-def _method(method: AnyMethod, problem: Problem, looks: int) -> Method:
-    """Returns the row of a method; an Autofocuser of the user's is taken to solve what is asked."""
-    if isinstance(method, (str, os.PathLike)):
-        return find_method(os.fspath(method))
-    if not isinstance(method, Autofocuser):
-        raise MethodError(f"a method is a key, the file of a network or an Autofocuser, not {method!r}")
-    name = str(getattr(method, "key", type(method).__name__))
-    return Method(name, name, problem, _Given(method), "given", in_paper=False, looks=looks)
-
-
-def _method_of_looks(method: AnyMethod | None, looks: int, views: int) -> Method:
-    """Returns the row of a method for so many looks; by default ours for as many views."""
-    default = (ONE_LOOK if looks == 1 else SEVERAL_LOOKS)[views]
-    row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
-    if row.looks not in (looks, ANY):
-        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(looks)}")
-    return row
-
-
-def _prior(prior: Any) -> DepthPrior:
-    if isinstance(prior, DepthPrior):
-        return prior
-    if not isinstance(prior, str):
-        raise InputError(f"a prior is a word or a DepthPrior, not {prior!r}")
-    return DepthPrior.parse(prior)
-
-
-def _subject(name: str) -> Subject:
-    try:
-        return Subject(name)
-    except ValueError:
-        raise InputError(f"a policy is {' or '.join(Subject)}, not {name!r}") from None
-
-
-def _looks_in_words(looks: int) -> str:
-    return {WHOLE: "a whole stack", 1: "one look"}.get(looks, f"{looks} looks")
-
-
-def _deciding(regions: list[FocusResult], subject: Subject, ladder: Ladder) -> FocusResult:
-    """Returns the region that decides: the most confident, or the nearest of those in focus."""
-    focused = [region for region in regions if region.state is State.FOCUSED]
-    if subject is Subject.NEAREST and focused:
-        return max(focused, key=lambda region: -region.position if ladder.falling else region.position)
-    return max(focused or regions, key=lambda region: region.confidence)

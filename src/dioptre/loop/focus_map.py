@@ -19,10 +19,11 @@ from jaxtyping import Bool, Float, Int, Shaped
 from dioptre.dataset.stacks import Pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.curve import FEW_TILES, peak_position
-from dioptre.loop.focus import DEFAULT_METHOD
+from dioptre.loop.exposure import WHITE, Exposure, SliceExposures
 from dioptre.loop.inputs import TILES, to_ladder
+from dioptre.loop.request import DEFAULT_METHOD
 from dioptre.loop.slices import Slices, to_slices
-from dioptre.loop.verdict import WHITE, Asked, Exposure, SliceExposures, State, judge
+from dioptre.loop.verdict import Asked, State, judge
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, PatchLattice, frame_scores, patch_means
 from dioptre.methods.measure import MIN_SIZE, workers

@@ -21,6 +21,7 @@ from dioptre.optics import FocusGrid
 TILES = 4  # a region is cut into at most 4 x 4 tiles to see whether they agree
 
 Pixels = Float32[np.ndarray, "slice view row col"]
+Layout = tuple[int, int]  # how many tiles there are down and across
 
 
 # Lens positions
@@ -165,16 +166,36 @@ def window_of(roi: Roi | None, shape: tuple[int, int]) -> Window:
     return Window.whole(*shape) if roi is None else Window(roi.y, roi.x, roi.y + roi.h, roi.x + roi.w)
 
 
-def tiles_of(pixels: Pixels) -> Float32[np.ndarray, "tile slice view h w"] | None:
-    """Returns the region cut into tiles, or None if it is too small for four of them."""
-    rows = tile_rows(pixels)
+def roi_of(window: Window) -> Roi:
+    """Returns a window as a region."""
+    rows, cols = window.shape
+    return Roi(window.left, window.top, cols, rows)
+
+
+def tile_layout(rows: int, cols: int, most: int = TILES, smallest: int = MIN_SIZE) -> Layout:
+    """Returns how many tiles of at least so many pixels a region is cut into, down and across."""
+    return min(most, rows // smallest), min(most, cols // smallest)
+
+
+def tiles_of(
+    pixels: Pixels, layout: Layout | None = None
+) -> Float32[np.ndarray, "tile slice view h w"] | None:
+    """Returns the region cut into tiles, row by row, or None if it is too small for four of them.
+
+    Args:
+        pixels: The region.
+        layout: How many tiles down and across, other than TILES.
+    """
+    rows = tile_rows(pixels, layout)
     return None if rows is None else np.concatenate(list(rows))
 
 
-def tile_rows(pixels: Pixels) -> Iterator[Float32[np.ndarray, "tile slice view h w"]] | None:
+def tile_rows(
+    pixels: Pixels, layout: Layout | None = None
+) -> Iterator[Float32[np.ndarray, "tile slice view h w"]] | None:
     """Returns the same row by row of tiles, so that never more than one row is copied."""
     n, views, rows, cols = pixels.shape
-    down, across = min(TILES, rows // MIN_SIZE), min(TILES, cols // MIN_SIZE)
+    down, across = tile_layout(rows, cols) if layout is None else layout
     if down * across < 4:
         return None
     h, w = rows // down, cols // across

@@ -17,11 +17,11 @@ from jaxtyping import Bool, Float, Float32
 
 from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.stacks import PIXEL_BYTES, Views, Window
-from dioptre.loop.inputs import tile_rows
+from dioptre.loop.exposure import Exposure, SliceExposures
+from dioptre.loop.inputs import Layout, tile_rows
 from dioptre.loop.regions import Region
 from dioptre.loop.slices import Slices, stream
 from dioptre.loop.traces import Samples, Traces, shown_blocks
-from dioptre.loop.verdict import Exposure, SliceExposures
 from dioptre.methods.base import Autofocuser, scores_slices
 from dioptre.stack import FocalStack
 
@@ -64,6 +64,7 @@ def measure_regions(
     regions: Sequence[Region],
     focuser: Autofocuser,
     falling: bool = False,
+    layout: Layout | None = None,
     progress: Progress | None = None,
 ) -> list[Measured]:
     """Returns what is known of some regions of all slices, which are read once.
@@ -73,6 +74,7 @@ def measure_regions(
         regions: What to measure of each.
         focuser: Who scores.
         falling: Whether slices run against the ladder, from near to far.
+        layout: How many tiles a region is cut into, down and across, if not as usual.
         progress: Told (slices measured, slices in all).
 
     Raises:
@@ -93,7 +95,7 @@ def measure_regions(
         each = [region.pixels(slices, place.cut(one)) for one in codes]
         pixels = np.stack(each) if len(each) > 1 else each[0][None]  # which is not copied
         curve = slice_scores(focuser, pixels, slices.view_codes) if single else None
-        parts = tile_scores(focuser, pixels, slices.view_codes) if single else None
+        parts = tile_scores(focuser, pixels, slices.view_codes, layout) if single else None
         samples = Samples.of(pixels, of_blocks)
         return _Found(curve, parts, SliceExposures.of(pixels), samples, None if single else pixels)
 
@@ -117,7 +119,7 @@ def _joined(found: Sequence[_Found], falling: bool) -> Measured:
     exposures = SliceExposures(
         *(
             np.concatenate([getattr(one.exposures, name) for one in found])
-            for name in ("saturated", "mean", "finite")
+            for name in ("saturated", "mean", "finite", "brightest")
         )
     )
     samples = [one.samples.reversed() if falling else one.samples for one in found][order]
@@ -137,10 +139,10 @@ def slice_scores(focuser: Autofocuser, pixels: Pixels, view_codes: float) -> Flo
 
 
 def tile_scores(
-    focuser: Autofocuser, pixels: Pixels, view_codes: float
+    focuser: Autofocuser, pixels: Pixels, view_codes: float, layout: Layout | None = None
 ) -> Float[np.ndarray, "tile slice"] | None:
     """Returns the scores of tiles of some slices, a row of tiles at a time; None if there are too few."""
-    rows = tile_rows(pixels)
+    rows = tile_rows(pixels, layout)
     if rows is None:
         return None
     stacks = (FocalStack.full(tiles, view_codes=view_codes) for tiles in rows)

@@ -19,6 +19,29 @@ class Roi(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Depth:
+    """A depth at which a part of the picture is sharp.
+
+    Attributes:
+        index: The slice.
+        share: How much of the picture lies at this depth.
+        centre: The same with the middle counting most.
+        roi: Where: the largest rectangle of it.
+        dioptres: The focus there; None if it is not known.
+    """
+
+    index: int
+    share: float
+    centre: float
+    roi: Roi
+    dioptres: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the depth as plain numbers and lists."""
+        return {**asdict(self), "roi": list(self.roi)}
+
+
+@dataclass(frozen=True)
 class FocusResult:
     """Where the lens must go, how sure that is, and why not when it is not.
 
@@ -30,7 +53,8 @@ class FocusResult:
         distance_m: The same in metres; None if not known.
         position_um: The place there in micrometres; None if the positions are not known in micrometres.
         state: FOCUSED, or FAILED.
-        confidence: The probability that the index is at most one off where the picture is sharp.
+        confidence: The probability that the index is at most one off where the picture is sharp; of several
+            depths or peaks, times that of having chosen the one that was meant.
         scores: The focus curve: a score for each slice, higher is sharper.
         reasons: Why it failed, or what to beware of; machine-readable.
         method: Key of the method.
@@ -38,10 +62,15 @@ class FocusResult:
         risk: How often answers that are as sure are off by more than 4 of 49 positions.
         candidates: The places where the focus may be, the likeliest first, with the probability of each
             side of focus; empty if the method does not tell.
+        plateau: The first and the last slice, if several are equally sharp (`plateau`); None otherwise.
         looks: The positions that were looked at, in order, in the camera's unit if one was given; empty if it
             was the whole stack.
         roi: The region that decided; None for the whole picture.
-        regions: The results of all regions, if there were several.
+        regions: The results of all regions, if there were several; of a picture of several depths, those of
+            the depths.
+        depths: The depths at which parts of the picture are sharp, if there are several: slice, share of the
+            picture, and where.
+        rivals: Other slices that are nearly as sharp, with a valley between (`two-peaks`).
         unit: What the camera that was given counts its lens positions in; None if none was. Of looks through
             such a camera, `index`, `position` and `expected_error` are in steps (dioptre.loop.steps).
         lens_position: Where the lens must go, in that unit; when focusing failed, as the best guess.
@@ -63,9 +92,12 @@ class FocusResult:
     expected_error: float | None = None
     risk: float = 1.0
     candidates: tuple[Candidate, ...] = ()
+    plateau: tuple[int, int] | None = None
     looks: tuple[int | float, ...] = ()
     roi: Roi | None = None
     regions: tuple["FocusResult", ...] = field(default=(), repr=False)
+    depths: tuple[Depth, ...] = ()
+    rivals: tuple[int, ...] = ()
     unit: str | None = None
     lens_position: float | None = None
     lens_error: float | None = None
@@ -86,6 +118,9 @@ class FocusResult:
             "risk": self.risk,
             "reasons": [reason.value for reason in self.reasons],
             "candidates": [asdict(one) for one in self.candidates],
+            "plateau": None if self.plateau is None else list(self.plateau),
+            "depths": [one.to_dict() for one in self.depths],
+            "rivals": list(self.rivals),
             "method": self.method,
             "looks": list(self.looks),
             "roi": None if self.roi is None else list(self.roi),

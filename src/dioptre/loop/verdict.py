@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Int
 
 from dioptre.loop.confidence import (
     CURVE,
@@ -33,18 +33,26 @@ from dioptre.loop.confidence import (
     find_row,
     reach_of,
 )
-from dioptre.loop.curve import FEW_SLICES, Curve, Noise, Tiles, has_rival, stands_out
-from dioptre.loop.evidence import Evidence, curve_evidence, look_evidence, posterior_evidence, sweep_evidence
+from dioptre.loop.curve import FEW_SLICES, Curve, Noise, Tiles, find_rivals, stands_out
+from dioptre.loop.evidence import (
+    MIDDLE,
+    Evidence,
+    curve_evidence,
+    look_evidence,
+    posterior_evidence,
+    sweep_evidence,
+)
+from dioptre.loop.exposure import Exposure
+from dioptre.loop.plateau import Plateau, find_plateau, rises_at_end
 from dioptre.loop.traces import Traces
 from dioptre.posterior import Posterior
 
 SPIKE: Final = 0.1  # neighbours of a lone spike reach less than this part of its height
 OTHER_SIDE: Final = 0.1  # how much of a posterior on another side of focus makes an answer ambiguous
+NOISIEST: Final = 0.05  # of a curve's range: above this much noise between slices, a plateau is a guess
+NOTHING: Final = 1e4  # minus the logarithm of no probability
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
 DIP: Final = 0.5  # of the lower peak: how deep the valley between two sides is at least
-SATURATED: Final = 0.5  # part of the pixels at white
-DARK: Final = 0.01  # mean signal of a region that is too dark, if the curve is flat too
-WHITE: Final = 0.998
 
 
 class State(StrEnum):
@@ -59,6 +67,7 @@ class Reason(StrEnum):
 
     FLAT_CURVE = "flat-curve"
     PEAK_AT_EDGE = "peak-at-edge"
+    PLATEAU = "plateau"
     SPIKE = "spike"
     SATURATED = "saturated"
     TOO_DARK = "too-dark"
@@ -82,11 +91,20 @@ class Reason(StrEnum):
     VIEWS_EXCHANGED = "views-exchanged"
 
 
-WARNINGS: Final = frozenset({Reason.TWO_PEAKS, Reason.ASSUMED_CAMERA, Reason.PIXELS_LEFT_OUT})
+WARNINGS: Final = frozenset(
+    {
+        Reason.TWO_PEAKS,
+        Reason.SEVERAL_DEPTHS,
+        Reason.PLATEAU,
+        Reason.ASSUMED_CAMERA,
+        Reason.PIXELS_LEFT_OUT,
+    }
+)
 
 EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.FLAT_CURVE: "no slice stands out of the noise: nothing to focus on here, or no slice near focus",
     Reason.PEAK_AT_EDGE: "the score still rises where the stack ends: the best focus lies beyond it",
+    Reason.PLATEAU: "several slices are equally sharp: the subject is far, or the steps are fine",
     Reason.SPIKE: "one slice stands out alone: a flicker or a faulty picture rather than a focus peak",
     Reason.SATURATED: "most of the region is at white: expose less",
     Reason.TOO_DARK: "the region is almost black: expose more, or give the right black and white",
@@ -94,8 +112,8 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.PIXELS_LEFT_OUT: "some pixels are NaN, infinite or masked and were left out of all slices",
     Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
     Reason.TOO_SMALL: "so few slices of so small a region do not tell focus from noise: take more of either",
-    Reason.TWO_PEAKS: "two depths are sharp at different slices: choose a smaller region",
-    Reason.SEVERAL_DEPTHS: "parts of the region are sharp at different slices: choose a smaller region",
+    Reason.TWO_PEAKS: "another slice is nearly as sharp: choose a smaller region",
+    Reason.SEVERAL_DEPTHS: "parts of the picture are sharp at different slices: choose a subject or a region",
     Reason.UNSURE: "many positions are as likely: nothing to focus on, or a look too few",
     Reason.AMBIGUOUS: "the focus may be on either side of the look: another look at a candidate tells",
     Reason.BEYOND_FAR: "the subject is farther than the lens can focus, or than these looks can tell",
@@ -157,6 +175,8 @@ class Verdict:
         expected_error: How many indices off it is to be expected; None if there is no answer.
         risk: How often answers that are as sure are misses: off by more than 4 indices of 49.
         candidates: Of a posterior, the sides of focus, the likeliest first.
+        plateau: The first and the last of the slices that are equally sharp, if there is such a plateau.
+        rivals: Slices that are nearly as sharp, with a valley between.
     """
 
     state: State
@@ -165,53 +185,8 @@ class Verdict:
     expected_error: float | None = None
     risk: float = 1.0
     candidates: tuple[Candidate, ...] = ()
-
-
-@dataclass(frozen=True)
-class Exposure:
-    """How a region was exposed, in the middle of the stack.
-
-    Attributes:
-        saturated: Part of the pixels at white.
-        mean: Mean signal.
-        finite: Whether no slice holds a NaN or infinite pixel.
-    """
-
-    saturated: float
-    mean: float
-    finite: bool = True
-
-    @classmethod
-    def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "Exposure":
-        """Returns the exposure of a region, the median over its slices; NaN pixels count as black."""
-        return SliceExposures.of(pixels).median()
-
-
-@dataclass(frozen=True, eq=False)
-class SliceExposures:
-    """The same, slice by slice; the slice is the last axis."""
-
-    saturated: Float[np.ndarray, "*region slice"]
-    mean: Float[np.ndarray, "*region slice"]
-    finite: Bool[np.ndarray, "*region slice"]
-
-    @classmethod
-    def of(cls, pixels: Float32[np.ndarray, "slice view row col"]) -> "SliceExposures":
-        """Returns the exposure of each slice."""
-        totals = np.array([one.sum() for one in pixels], dtype=np.float64)
-        finite = np.isfinite(totals)
-        for at in np.flatnonzero(~finite):
-            totals[at] = np.sum(pixels[at], where=np.isfinite(pixels[at]))
-        white = np.array([np.count_nonzero(one >= WHITE) for one in pixels])
-        return cls(white / pixels[0].size, totals / pixels[0].size, finite)
-
-    def median(self, slices: Int[np.ndarray, " some"] | slice = slice(None)) -> Exposure:
-        """Returns the exposure of some slices together."""
-        return Exposure(
-            float(np.median(self.saturated[slices])),
-            float(np.median(self.mean[slices])),
-            bool(self.finite[slices].all()),
-        )
+    plateau: tuple[int, int] | None = None
+    rivals: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,12 +247,23 @@ def judge(
     noise = Noise.of(height, None if tiles is None else tiles[:, sound], covered)
     if noise.unknown:
         reasons.append(Reason.TOO_SMALL)
-    shape = shape_reasons(height, noise.needed_rise(len(height)))
+    shape = shape_reasons(height, noise)
     reasons += shape
     if Reason.FLAT_CURVE in shape:
         reasons += _too_dark(exposure)
-    observation = observe_curve(curve, tiles, asked, covered)
-    return _verdict(observation, asked, reasons, (Reason.UNSURE,))
+    places = np.flatnonzero(sound)
+    rivals = find_rivals(height, noise.needed_rise(len(height))) if Reason.TWO_PEAKS in shape else ()
+    if Reason.PLATEAU in shape:
+        flat = find_plateau(height, noise)
+        observation, plateau = observe_plateau(curve, tiles, asked, covered, flat), (flat.first, flat.last)
+    else:
+        observation, plateau = observe_curve(curve, tiles, asked, covered), None
+    verdict = _verdict(observation, asked, reasons, (Reason.UNSURE,))
+    return replace(
+        verdict,
+        plateau=None if plateau is None else (int(places[plateau[0]]), int(places[plateau[1]])),
+        rivals=tuple(int(places[one]) for one in rivals),
+    )
 
 
 def observe_curve(
@@ -288,9 +274,46 @@ def observe_curve(
     height = (curve[sound] - curve[sound].min()) / np.ptp(curve[sound])
     parts = None if tiles is None else tiles[:, sound]
     evidence = curve_evidence(height, parts, Noise.of(height, parts, covered))
-    kind = CURVE if asked.traces is None else SWEEP if len(curve) >= LONG else SHORT
     pictures = asked.pictures(int(curve.argmax()), len(curve))
-    return Observation.of_curve(kind, curve, {**evidence, **pictures})
+    return Observation.of_curve(_kind_of(curve, asked), curve, {**evidence, **pictures})
+
+
+def observe_plateau(
+    curve: Curve, tiles: Tiles | None, asked: Asked, covered: float, flat: Plateau
+) -> Observation:
+    """Returns what is known of the answer of a curve with a plateau, all of which is in focus.
+
+    One slice stands for all of the plateau: what is known is that of the curve without the others, and an
+    error is counted from the plateau's end. At the end of a stack nothing lies beyond a plateau.
+
+    Args:
+        curve: See `judge`.
+        tiles: See `judge`.
+        asked: See `judge`.
+        covered: See `judge`.
+        flat: The plateau among the slices that have a score.
+    """
+    sound = np.isfinite(curve)
+    height = (curve[sound] - curve[sound].min()) / np.ptp(curve[sound])
+    parts = None if tiles is None else tiles[:, sound]
+    top = int(height.argmax())
+    fewer = flat.collapse(height, top)
+    evidence = curve_evidence(
+        fewer, None if parts is None else flat.collapse(parts, top), Noise.of(height, parts, covered)
+    )
+    places = np.flatnonzero(sound)
+    if asked.traces is not None:
+        sharpest = int(asked.traces.subject(MIDDLE).argmax())
+        answer = int(np.clip(sharpest, places[flat.first], places[flat.last]))
+        evidence = {**evidence, **asked.pictures(answer, len(curve))}
+    logits = -0.5 * (np.arange(-1.0, len(fewer) + 1) - flat.first) ** 2
+    logits[0] = -NOTHING if flat.first == 0 else logits[0]
+    logits[-1] = -NOTHING if flat.last == len(height) - 1 else logits[-1]
+    return Observation(_kind_of(curve, asked), flat.first, logits, evidence)
+
+
+def _kind_of(curve: Curve, asked: Asked) -> str:
+    return CURVE if asked.traces is None else SWEEP if len(curve) >= LONG else SHORT
 
 
 def judge_posterior(posterior: Posterior, exposure: Exposure, asked: Asked = NOBODY) -> Verdict:
@@ -343,7 +366,7 @@ def _verdict(
         if all(reason in WARNINGS for reason in found):
             seen = observation.evidence
             apart = seen.get("parts-apart", APART) > APART and seen.get("parts-detail", 0.0) > DETAIL
-            found += (Reason.SEVERAL_DEPTHS,) if apart else unsure
+            found += (Reason.SEVERAL_DEPTHS, Reason.UNSURE) if apart else unsure
     return Verdict(
         State.FOCUSED if all(reason in WARNINGS for reason in found) else State.FAILED,
         belief.confidence,
@@ -365,7 +388,7 @@ def signs_in(evidence: Evidence, row: Row) -> list[Reason]:
 
 def _exposure_reasons(exposure: Exposure) -> list[Reason]:
     found = [] if exposure.finite else [Reason.NOT_FINITE]
-    return [*found, Reason.SATURATED] if exposure.saturated > SATURATED else found
+    return [*found, Reason.SATURATED] if exposure.is_saturated else found
 
 
 def candidates(posterior: Posterior) -> tuple[Candidate, ...]:
@@ -392,22 +415,24 @@ def candidates(posterior: Posterior) -> tuple[Candidate, ...]:
 
 
 def _too_dark(exposure: Exposure) -> list[Reason]:
-    return [Reason.TOO_DARK] if exposure.mean < DARK else []
+    return [Reason.TOO_DARK] if exposure.is_dark else []
 
 
-def shape_reasons(curve: Curve, needed: float) -> list[Reason]:
-    """Returns what is wrong with the shape of a curve scaled to 0..1, for a needed rise of its peak."""
-    peak, n = int(curve.argmax()), len(curve)
+def shape_reasons(curve: Curve, noise: Noise) -> list[Reason]:
+    """Returns what is wrong with the shape of a curve scaled to 0..1, or to beware of."""
+    peak, n, needed = int(curve.argmax()), len(curve), noise.needed_rise(len(curve))
     before, after = curve[:peak][::-1], curve[peak + 1 :]
-    clear = [
-        stands_out(curve[peak], side, other, needed) for side, other in ((before, after), (after, before))
-    ]
+    clear = [stands_out(curve[peak], side, needed) for side in (before, after)]
     if not any(clear):
         return [Reason.FLAT_CURVE]
-    if not all(clear):
+    if rises_at_end(curve, noise) or rises_at_end(curve[::-1], noise):
         return [Reason.PEAK_AT_EDGE]
+    found = [Reason.TWO_PEAKS] if find_rivals(curve, needed) else []
+    run = find_plateau(curve, noise)
+    if (not all(clear) and len(run) > 1) or run.is_flat(curve):
+        return [Reason.PLATEAU if noise.between_slices <= NOISIEST else Reason.UNSURE, *found]
     base = np.median(curve)
     neighbours = curve[max(peak - 1, 0) : peak + 2]
     if n > FEW_SLICES and np.sort(neighbours)[-2] - base < SPIKE * (curve[peak] - base):
         return [Reason.SPIKE]
-    return [Reason.TWO_PEAKS] if has_rival(before, needed) or has_rival(after, needed) else []
+    return found

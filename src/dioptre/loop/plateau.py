@@ -1,0 +1,90 @@
+"""Plateaus: slices that are equally sharp, and whether a curve still rises where its stack ends.
+
+Far things are sharp over many slices of a sweep, and so is everything in a sweep whose steps are finer than
+the depth of field. Slices are **tied** if none is lower than the best by more than noise explains, or than
+anybody would see. A tied run that reaches an end of the stack is a plateau, unless the score **still rises**
+there: then the focus lies beyond. That is told from the latter half of the run, towards that end, by the
+slope of a line through it, so that it does not depend on how finely a sweep is cut.
+
+Curves are scaled to 0..1.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.loop.confidence import reach_of
+from dioptre.loop.curve import Curve, Noise
+
+TIED: Final = 4.0  # deviations of the noise between the best of some equal scores and the worst
+UNSEEN: Final = 0.02  # of the range of a curve: a loss of sharpness that nobody sees
+# Of the height of a run, what its latter half rises by at least if the curve still does: a line by a half, a
+# parabola whose top is the last slice by a quarter, a plateau behind its shoulder not at all.
+STILL: Final = 1 / 8
+LIKELY: Final = 1.0  # deviations of such a rise, if the last slice is the highest
+SURELY: Final = 3.0  # and if it is not, which speaks against a rise
+FEWEST: Final = 3  # slices whose slope is told
+FLAT_TOP: Final = 0.6  # of the width at half height: so wide is the top of a plateau, and of no round peak
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """A run of slices that are equally sharp: the first and the last of them."""
+
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+    def is_flat(self, curve: Curve) -> bool:
+        """Returns whether this is a plateau of a curve that falls on both sides of it, and no round peak."""
+        n, peak = len(curve), int(curve.argmax())
+        low = np.flatnonzero(curve < 0.5)
+        before, after = low[low < peak], low[low > peak]
+        first = int(before[-1]) + 1 if before.size else 0
+        width = (int(after[0]) if after.size else n) - first
+        return len(self) > FEWEST and (len(self) > FLAT_TOP * width or len(self) > 2 * reach_of(n) + 1)
+
+    def collapse(self, curve: Float[np.ndarray, "*tile n"], at: int) -> Float[np.ndarray, "*tile fewer"]:
+        """Returns curves in which one slice stands for all of the plateau."""
+        return np.concatenate(
+            [curve[..., : self.first], curve[..., at : at + 1], curve[..., self.last + 1 :]], axis=-1
+        )
+
+
+def tolerance(noise: Noise) -> float:
+    """Returns by how much tied scores differ at most."""
+    return max(UNSEEN, TIED * noise.between_slices)
+
+
+def find_plateau(curve: Curve, noise: Noise) -> Plateau:
+    """Returns the slices around the best one that are tied with it; perhaps it is alone."""
+    peak, lower = int(curve.argmax()), curve < curve.max() - tolerance(noise)
+    before, after = np.flatnonzero(lower[:peak]), np.flatnonzero(lower[peak:])
+    first = int(before[-1]) + 1 if before.size else 0
+    return Plateau(first, peak + int(after[0]) - 1 if after.size else len(curve) - 1)
+
+
+def rises_at_end(curve: Curve, noise: Noise) -> bool:
+    """Returns whether the score still rises where the stack ends, at its last slice.
+
+    If the highest slice lies before the end, only noise can have put it there: the rise must be seen.
+    """
+    run, last = find_plateau(curve, noise), len(curve) - 1
+    if run.last < last:
+        return False
+    highest = int(curve.argmax()) == last
+    if len(run) < FEWEST:
+        return highest
+    half = curve[-((len(run) + 1) // 2) :]
+    m = len(half)
+    along = np.arange(m) - (m - 1) / 2
+    rise = float(along @ half / (along @ along)) * (m - 1)
+    deviation = noise.between_slices * math.sqrt(12 * (m - 1) / (m * (m + 1)))
+    if highest:
+        return bool(rise > max(STILL * tolerance(noise), LIKELY * deviation))
+    return bool(rise > max(UNSEEN, SURELY * deviation))

@@ -1,0 +1,75 @@
+"""What a user asks with: a method by its key, its file or itself, and a prior by its word."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dioptre.errors import InputError, MethodError
+from dioptre.methods import Method, find_method
+from dioptre.methods.base import ANY, WHOLE, Autofocuser
+from dioptre.posterior import DepthPrior
+from dioptre.problem import Problem
+from dioptre.stack import FocalStack
+
+DEFAULT_METHOD: Final = "local-norm-dist-sq-4"
+ONE_LOOK: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}  # by the number of views
+SEVERAL_LOOKS: Final = {1: "dioptre-any-green", 2: "dioptre-any-dp"}
+
+AnyMethod = str | os.PathLike[str] | Autofocuser
+
+
+def method_of_stacks(method: AnyMethod) -> Method:
+    """Returns the row of a method that sees whole stacks."""
+    row = _method(method, Problem.STACK_GREEN, WHOLE)
+    if row.looks not in (WHOLE, ANY):
+        raise MethodError(
+            f"{row.key} takes {_looks_in_words(row.looks)}, not a whole stack: dioptre.focus_from"
+        )
+    return row
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """A family of one: a method that its user has written."""
+
+    focuser: Autofocuser
+
+    def build(self, key: str) -> Autofocuser:
+        del key
+        return self.focuser
+
+    def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Any]:
+        return {key: self.focuser.scores(stack) for key in keys}
+
+
+def _method(method: AnyMethod, problem: Problem, looks: int) -> Method:
+    """Returns the row of a method; an Autofocuser of the user's is taken to solve what is asked."""
+    if isinstance(method, (str, os.PathLike)):
+        return find_method(os.fspath(method))
+    if not isinstance(method, Autofocuser):
+        raise MethodError(f"a method is a key, the file of a network or an Autofocuser, not {method!r}")
+    name = str(getattr(method, "key", type(method).__name__))
+    return Method(name, name, problem, _Given(method), "given", in_paper=False, looks=looks)
+
+
+def method_of_looks(method: AnyMethod | None, looks: int, views: int) -> Method:
+    """Returns the row of a method for so many looks; by default ours for as many views."""
+    default = (ONE_LOOK if looks == 1 else SEVERAL_LOOKS)[views]
+    row = _method(default if method is None else method, Problem.SINGLE_GREEN, ANY)
+    if row.looks not in (looks, ANY):
+        raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(looks)}")
+    return row
+
+
+def to_prior(prior: Any) -> DepthPrior:
+    """Returns a prior from its word, or as it is."""
+    if isinstance(prior, DepthPrior):
+        return prior
+    if not isinstance(prior, str):
+        raise InputError(f"a prior is a word or a DepthPrior, not {prior!r}")
+    return DepthPrior.parse(prior)
+
+
+def _looks_in_words(looks: int) -> str:
+    return {WHOLE: "a whole stack", 1: "one look"}.get(looks, f"{looks} looks")

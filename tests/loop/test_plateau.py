@@ -1,0 +1,205 @@
+"""Plateaus: slices that are equally sharp, and curves that still rise where their stack ends."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dioptre.loop.curve import Noise
+from dioptre.loop.exposure import Exposure
+from dioptre.loop.focus import focus
+from dioptre.loop.plateau import UNSEEN, Plateau, find_plateau, rises_at_end, tolerance
+from dioptre.loop.result import FocusResult
+from dioptre.loop.verdict import Reason, State, Verdict, judge
+from dioptre.optics import CameraModel, FocusGrid
+from dioptre.simulate.render import plane_stack
+from dioptre.simulate.texture import dead_leaves
+
+LIT = Exposure(saturated=0.0, mean=0.3)
+QUIET = Noise(1e-3, 1e-3)
+SIZE = 64
+
+
+# Curves
+
+
+def shoulder(n: int, first: int, width: float) -> np.ndarray:
+    """Returns a curve that rises as a bell does, and is flat from a slice on."""
+    away = np.maximum(first - np.arange(n), 0) / width
+    return np.exp(-0.5 * away**2)
+
+
+def bell(n: int, peak: float, width: float) -> np.ndarray:
+    return np.exp(-0.5 * ((np.arange(n) - peak) / width) ** 2)
+
+
+def judged(curve: np.ndarray, noise: float = 1e-3, seed: int = 0) -> Verdict:
+    """Returns the verdict on the mean of 16 tiles with noise of their own; `noise` is the mean's."""
+    tiles = curve + 4 * noise * np.random.default_rng(seed).standard_normal((16, len(curve)))
+    return judge(tiles.mean(axis=0), tiles, LIT)
+
+
+@pytest.mark.parametrize("n", [12, 25, 49])
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize("noise", [1e-4, 3e-3])
+def test_a_curve_that_is_flat_to_its_end_has_a_plateau(n: int, direction: int, noise: float) -> None:
+    first, flat = n - n // 3, 0
+    for seed in range(40):
+        verdict = judged(shoulder(n, first, n / 8)[::direction], noise, seed)
+        if verdict.plateau is None:  # noise may make the last slice the highest
+            continue
+        flat += 1
+        assert verdict.reasons == (Reason.PLATEAU,)
+        assert verdict.state is State.FOCUSED
+        low, high = verdict.plateau if direction == 1 else (n - 1 - one for one in verdict.plateau[::-1])
+        assert high == n - 1
+        assert first - n / 8 <= low <= first
+    assert flat >= 38
+
+
+@pytest.mark.parametrize("beyond", [0.0, 0.5, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize("width", [2.0, 4.0, 10.0])
+def test_a_curve_that_still_rises_always_peaks_at_the_edge(beyond: float, width: float) -> None:
+    for n in (12, 25, 49):
+        for direction in (1, -1):
+            curve = bell(n, n - 1 + beyond, width)[::direction]
+            verdict = judged(curve / curve.max(), noise=1e-4)
+            assert verdict.reasons == (Reason.PEAK_AT_EDGE,), (n, direction)
+            assert verdict.state is State.FAILED
+            assert verdict.plateau is None
+
+
+def test_noise_does_not_hide_that_a_curve_rises_to_its_end() -> None:
+    """Also where the highest slice is not quite the last one."""
+    focused = [judged(np.linspace(0, 1, 25) ** 2, 0.01, seed).state is State.FOCUSED for seed in range(100)]
+    assert sum(focused) == 0
+
+
+@pytest.mark.parametrize(("n", "peak"), [(25, 12), (25, 22), (49, 5), (12, 6)])
+def test_a_round_peak_is_no_plateau(n: int, peak: int) -> None:
+    verdict = judged(bell(n, peak, n / 10))
+    assert verdict.reasons == ()
+    assert verdict.plateau is None
+
+
+def test_a_flat_top_inside_the_stack_is_a_plateau_too() -> None:
+    curve = np.interp(np.arange(30), [0, 8, 10, 20, 22, 29], [0.0, 0.1, 1.0, 1.0, 0.1, 0.0])
+    verdict = judged(curve)
+    assert verdict.state is State.FOCUSED
+    assert verdict.reasons == (Reason.PLATEAU,)
+    assert verdict.plateau == (10, 20)
+
+
+def test_a_plateau_is_counted_in_the_slices_of_the_stack_also_where_some_have_no_score() -> None:
+    curve = shoulder(25, 16, 3.0)
+    curve[[3, 20]] = -np.inf
+    verdict = judge(curve, None, LIT)
+    assert verdict.reasons == (Reason.PLATEAU,)
+    assert verdict.plateau == (16, 24)
+
+
+def test_a_curve_too_noisy_for_a_plateau_is_unsure() -> None:
+    rng = np.random.default_rng(0)
+    curve = shoulder(49, 30, 6.0) + 0.15 * rng.standard_normal(49)
+    verdict = judge(curve, None, LIT)
+    assert verdict.state is State.FAILED
+    assert Reason.PLATEAU not in verdict.reasons
+
+
+# What is tied, and what rises
+
+
+def test_slices_are_tied_within_the_noise_or_what_nobody_sees() -> None:
+    curve = np.array([0.0, 0.5, 0.97, 0.99, 1.0, 0.985, 0.9])
+    assert find_plateau(curve, Noise(None, 1e-6)) == Plateau(3, 5)
+    assert find_plateau(curve, Noise(None, 0.02)) == Plateau(2, 5)
+    assert find_plateau(curve, Noise(None, 0.03)) == Plateau(2, 6)
+    assert len(Plateau(3, 5)) == 3
+
+
+def test_what_parts_disagree_by_counts_only_where_slices_are_few() -> None:
+    assert tolerance(Noise(0.1, 1e-3)) == UNSEEN
+    assert tolerance(Noise(0.1, None)) == pytest.approx(0.4)
+
+
+def test_a_run_that_does_not_reach_the_end_does_not_rise_there() -> None:
+    assert not rises_at_end(bell(25, 12, 3.0), QUIET)
+    assert rises_at_end(bell(25, 26, 3.0), QUIET)
+    assert not rises_at_end(bell(25, 26, 3.0)[::-1], QUIET)
+
+
+def test_how_finely_a_sweep_is_cut_does_not_matter() -> None:
+    for fine in (1, 2, 5):
+        assert rises_at_end(bell(25 * fine, 26 * fine, 4.0 * fine), QUIET)
+        assert not rises_at_end(shoulder(25 * fine, 18 * fine, 4.0 * fine), QUIET)
+
+
+def test_a_collapsed_plateau_is_one_slice() -> None:
+    curve = np.array([0.0, 0.5, 1.0, 0.99, 1.0, 0.4])
+    np.testing.assert_array_equal(Plateau(2, 4).collapse(curve, 3), [0.0, 0.5, 0.99, 0.4])
+    assert Plateau(2, 4).collapse(np.tile(curve, (16, 1)), 2).shape == (16, 4)
+
+
+# Simulated sweeps
+
+
+@pytest.fixture(scope="module")
+def texture() -> np.ndarray:
+    return dead_leaves(120, 120, np.random.default_rng(3))
+
+
+def swept(texture: np.ndarray, dioptres: np.ndarray, depth: float, seed: int = 0) -> FocusResult:
+    """Returns what `focus` says of a plane at a depth in a sweep of the phone's lens."""
+    camera = replace(CameraModel.pixel3(), grid=FocusGrid(dioptres))
+    stack = plane_stack(camera, depth, texture, np.random.default_rng(seed), size=SIZE)
+    return focus(stack, dioptres=dioptres)
+
+
+METRES = np.sort(1 / np.linspace(0.3, 10.0, 25))  # evenly spaced in metres: far slices are all but the same
+EVEN = np.linspace(0.1, 3.3, 25)  # in dioptres
+DENSE = np.linspace(0.0, 1.5, 40)
+
+
+@pytest.mark.parametrize("depth_m", [5.0, 6.0, 8.0])
+def test_a_far_subject_is_sharp_over_many_slices_of_a_sweep_in_metres(
+    texture: np.ndarray, depth_m: float
+) -> None:
+    result = swept(texture, METRES, 1 / depth_m)
+    assert result.state is State.FOCUSED, result.reasons
+    assert result.reasons == (Reason.PLATEAU,)
+    assert result.plateau is not None
+    first, last = result.plateau
+    assert first <= np.interp(1 / depth_m, METRES, np.arange(25)) <= last
+    assert first <= result.index <= last
+    assert result.to_json()["plateau"] == [first, last]
+
+
+def test_a_sweep_from_near_to_far_has_its_plateau_at_its_end(texture: np.ndarray) -> None:
+    rising = swept(texture, METRES, 1 / 6)
+    camera = replace(CameraModel.pixel3(), grid=FocusGrid(METRES))
+    stack = plane_stack(camera, 1 / 6, texture, np.random.default_rng(0), size=SIZE)
+    falling = focus(stack[::-1], dioptres=METRES[::-1])
+    assert rising.plateau is not None
+    assert falling.plateau == (24 - rising.plateau[1], 24 - rising.plateau[0])
+    assert falling.reasons == (Reason.PLATEAU,)
+
+
+@pytest.mark.parametrize("steps", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("dioptres", [EVEN, DENSE[8:]], ids=["even", "dense"])
+def test_a_subject_beyond_an_end_is_never_focused(
+    texture: np.ndarray, dioptres: np.ndarray, steps: float
+) -> None:
+    step = max(float(dioptres[1] - dioptres[0]), 0.1)
+    for depth in (dioptres[-1] + steps * step, max(dioptres[0] - steps * step, 0.0)):
+        result = swept(texture, dioptres, float(depth))
+        if depth > 0 or dioptres[0] > 0.2:
+            assert result.reasons == (Reason.PEAK_AT_EDGE,), depth
+            assert result.state is State.FAILED
+
+
+@pytest.mark.parametrize("place", [3.0, 12.0, 20.5])
+def test_a_subject_inside_a_sweep_in_dioptres_has_no_plateau(texture: np.ndarray, place: float) -> None:
+    result = swept(texture, EVEN, float(np.interp(place, np.arange(25), EVEN)))
+    assert result.state is State.FOCUSED
+    assert result.reasons == ()
+    assert abs(result.position - place) < 0.6
