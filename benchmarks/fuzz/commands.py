@@ -121,7 +121,7 @@ def _write_store(path: Path, camera: CameraModel, patches: int = 8, size: int = 
                 soft = cv2.GaussianBlur(noise, (0, 0), 0.5 + abs(k - truth))
                 views.append([np.roll(soft, (k - truth) // 2, 1), np.roll(soft, (truth - k) // 2, 1)])
             codes.append(np.array(views).astype(np.uint16))
-            row, col = 32 * (at % 3), 32 * (at // 3)
+            row, col = 48 + 16 * (at % 3), 48 + 16 * (at // 3)
             where = {"where_x": (col + size / 2) / 128 - 1, "where_y": (row + size / 2) / 128 - 1}
             split = "validation" if at >= patches - 3 else "train"
             rows.append(

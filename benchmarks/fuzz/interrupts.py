@@ -162,11 +162,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         jobs = make_jobs(root / "inputs")
         warm_up(jobs, root)
         chosen = {name: job for name, job in jobs.items() if not wanted or name in wanted}
-        good = {name: _good(name, job, root) for name, job in chosen.items()}
+        good: dict[str, Good] = {}
         for number in range(given.trials):
             for name, job in chosen.items():
-                if time.monotonic() > end or (job.slow and number % SLOW):
+                if time.monotonic() > end or (job.slow and number % SLOW != SLOW - 1):
                     continue
+                if name not in good:
+                    good[name] = _good(name, job, root)
                 out = root / f"out{job.ending}"
                 trial(name, job, out, good[name], rng, tally)
                 _clear(root, out)

@@ -100,12 +100,17 @@ def _take(path: Path, say: Say) -> int:
 def _refuse_stranger(path: Path) -> None:
     """Raises FileError if there is something of that name that is no lock."""
     try:
-        content = path.read_bytes()[:MOST_LOCK] if path.is_file() else b""
+        content = _head(path) if path.is_file() else b""
     except OSError:
         return  # its owner has just deleted it
     begins = content.lstrip()[:1]
     if path.is_dir() or begins not in (b"", b"{") or len(content) == MOST_LOCK:
         raise FileError(f"{path} is not a lock of dioptre's: write to another folder, or move it away")
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MOST_LOCK)
 
 
 def _hold(handle: int) -> bool | None:
@@ -128,8 +133,8 @@ def _myself() -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any] | None:
     """Returns what a lock says of its owner, or None if it says nothing yet."""
     try:
-        owner = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        owner = json.loads(_head(path))
+    except (OSError, RecursionError, ValueError):
         return None
     return owner if isinstance(owner, dict) and isinstance(owner.get("process"), int) else None
 
