@@ -36,7 +36,7 @@ def test_a_list_that_leads_out_of_the_folder_is_refused(out: Path, name: str) ->
     assert (out / "a.txt").read_bytes() == b"a"
 
 
-@pytest.mark.parametrize("files", [None, [], "x", {"a.txt": "x"}, {"a.txt": [1]}, {"": []}])
+@pytest.mark.parametrize("files", [None, [], "x", {"a.txt": "x"}, {"a.txt": [1]}, {"a.txt": []}, {"": []}])
 def test_a_list_that_is_none_is_refused(out: Path, files: object) -> None:
     put(out, files)
     with pytest.raises(FileError, match=r"its entry files is"):

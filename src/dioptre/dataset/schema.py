@@ -174,7 +174,7 @@ LEDGER = Schema(
             lambda value: (
                 isinstance(value, dict)
                 and all(map(_is_inside, value))
-                and all(isinstance(one, list) and all(map(is_hash, one)) for one in value.values())
+                and all(isinstance(one, list) and one and all(map(is_hash, one)) for one in value.values())
             ),
         )
     },
