@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, local
 from typing import Any
 
 from dioptre.errors import FileError
@@ -40,7 +40,7 @@ def say_on_stderr(line: str) -> None:
 
 @contextmanager
 def locked(folder: Path, say: Say = say_on_stderr) -> Iterator[None]:
-    """Keeps others from writing a folder.
+    """Keeps others from writing a folder. A thread that holds a lock may take it again.
 
     Args:
         folder: Made if it does not exist.
@@ -53,20 +53,36 @@ def locked(folder: Path, say: Say = say_on_stderr) -> Iterator[None]:
         raise FileError(f"{folder} is a file, not a folder to write")
     new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
+    here, held = folder.resolve(), _held_here()
+    if here in held:
+        yield
+        return
     path = folder / LOCK
     handle = _take(path, say)
+    held.add(here)
     ended = Event()
     renewal = Thread(target=_renew, args=(path, ended), daemon=True)
     renewal.start()
     try:
         yield
     finally:
+        held.discard(here)
         ended.set()
         renewal.join()
         path.unlink(missing_ok=True)
         os.close(handle)
         if new and not any(folder.iterdir()):
             folder.rmdir()  # what was refused leaves nothing behind
+
+
+_HELD = local()  # folders that each thread writes
+
+
+def _held_here() -> set[Path]:
+    if not hasattr(_HELD, "folders"):
+        _HELD.folders = set()
+    found: set[Path] = _HELD.folders
+    return found
 
 
 def _take(path: Path, say: Say) -> int:
