@@ -206,8 +206,8 @@ def warm_up(jobs: Mapping[str, Job], root: Path) -> None:
     )
 
     cv2.setNumThreads(1)
-    simulate.simulate = partial(simulate.simulate, shard_size=1)  # type: ignore[assignment]
-    registering.register = partial(registering.register, shard_size=2)  # type: ignore[assignment]
+    simulate.simulate = partial(simulate.simulate, shard_size=1)
+    registering.register = partial(registering.register, shard_size=2)
     predicting.PATCHES = 2
     if "train" in jobs:
         from dioptre.train import fit  # noqa: F401, PLC0415

@@ -169,9 +169,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     continue
                 if name not in good:
                     good[name] = _good(name, job, root)
-                out = root / f"out{job.ending}"
+                out = root / "trial" / f"out{job.ending}"
+                out.parent.mkdir(exist_ok=True)
                 trial(name, job, out, good[name], rng, tally)
-                _clear(root, out)
+                shutil.rmtree(out.parent)
     sys.stdout.write(
         json.dumps({"trials": tally.trials, "stops": tally.stops, "faults": len(tally.faults)}) + "\n"
     )
@@ -181,23 +182,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _good(name: str, job: Job, root: Path) -> Good:
-    """Returns what a command writes that nobody stops, and how long it takes once all is warm."""
-    out = root / f"good-{name}{job.ending}"
+    """Returns what a command writes that nobody stops, and how long it takes once all is warm.
+
+    Its folder is called as those of trials are: reports and calibrations know their names.
+    """
+    out = root / f"good-{name}" / f"out{job.ending}"
+    out.parent.mkdir()
     began = time.monotonic()
     code, said = run(job, out)
     if code:
         raise RuntimeError(f"{name} ended with exit code {code}: {said}")
     return Good(contents(out), time.monotonic() - began)
-
-
-def _clear(root: Path, out: Path) -> None:
-    """Deletes what a trial wrote."""
-    if out.is_file():
-        out.unlink()
-    else:
-        shutil.rmtree(out, ignore_errors=True)
-    for said in root.glob("*.said"):
-        said.unlink()
 
 
 if __name__ == "__main__":

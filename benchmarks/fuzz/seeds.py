@@ -231,10 +231,10 @@ def _predictions(root: Path) -> Iterator[Seed]:
     manifest = {
         "kind": "predictions", "data": HASH, "simulated": True, "methods": {"m": [""]}, "split": "test",
         "starts": [0, 1], "patches": 2, "prior": {"name": "even", "table": []},
-        "origin": asdict(Origin(HASH, True, "test", 2, 2, "even", positions=5)),
+        "origin": asdict(Origin(HASH, True, "test", 2, 2, positions=5, prior="even")),
     }  # fmt: skip
     write_json(folder / "manifest.json", manifest)
-    _gallery().write(folder / "examples.npz")
+    write_file(folder / "examples.npz", _gallery().write)
     files = ("manifest.json", "predictions.parquet", "examples.npz")
     yield Seed("predictions", folder, files, _check_predictions)
     part = folder / "parts"
