@@ -13,7 +13,7 @@ import tyro
 
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
 from dioptre.cli.focus_result import print_look_result, print_stack_result
-from dioptre.errors import InputError
+from dioptre.errors import InputError, StackFileError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,6 +121,7 @@ def _naming_flags(stack: Path) -> Iterator[None]:
         yield
     except InputError as error:
         told = re.sub(r"\((black|white)=\.\.\.\)", r"(--\1)", str(error))
+        told = re.sub(r"^white must lie above black.*", r"\g<0> (--black, --white)", told)
         raise InputError(told if told == str(error) else f"{stack}: {told}") from None
 
 
@@ -292,7 +293,10 @@ def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any
         if config.unit != "dioptres":
             raise InputError(f"the positions learnaf are in dioptres, not {config.unit}: leave out --unit")
         return FocusGrid.learnaf().dioptres
-    values = read_positions(config.positions, pictures.names)
+    try:
+        values = read_positions(config.positions, pictures.names)
+    except StackFileError as error:
+        raise StackFileError(f"{error} (--positions)") from None
     return metres_to_dioptres(values) if config.unit == "metres" else values  # type: ignore[return-value]
 
 
