@@ -8,6 +8,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "dioptre"
 # A room may import only rooms on earlier lines; rooms on one line do not know each other.
 ORDER = (
     ("errors", "compiled", "problem"),
+    ("memory",),
     ("optics",),
     ("stack", "posterior"),
     ("methods", "simulate", "groundtruth", "dataset"),

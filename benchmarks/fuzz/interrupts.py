@@ -1,97 +1,65 @@
 """Long commands stopped by SIGINT or SIGKILL at random moments, resumed, and compared byte by byte.
 
-    python -m benchmarks.fuzz.interrupts [--trials N] [--seed S]
+    python -m benchmarks.fuzz.interrupts [--trials N] [--seed S] [--commands simulate,train]
 
 A stopped command leaves nothing that looks finished. SIGINT ends it with exit code 130 and one line, and no
 process of it is left; whatever stopped it, the same command then goes on, and in the end there are the bytes
-of a run that nobody stopped.
+of a run that nobody stopped. `commands` has the commands, and how they start within milliseconds.
 """
 
 import argparse
 import json
 import os
+import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.fuzz.commands import EARLY, Job, make_jobs, start, wait, warm_up
+
 STOPPED = 130
-RESUMES = 3  # stops before a command is let run to its end
-MOVING = ("events.out",)  # names of files that differ from run to run: TensorBoard's hold times
+STOPS = 3  # before a command is let run to its end
+LONGEST_S = 300.0  # that a command may take on a busy machine
+GONE_S = 10.0  # after which no process of a stopped command may be there
+SLOW = 4  # a slow command has a trial where others have so many
+MOVING = ("events.out", "costs.json")  # files that hold times
+MOVING_PARTS = "parts/*.json"  # likewise
+STOPPED_LINE = "dioptre: stopped\n"
 
 
-def commands(root: Path, patches: int) -> dict[str, list[str]]:
-    """Returns long commands, each without the folder that it writes; what they read lies below a root."""
-    store = root / "store"
-    methods = "local-norm-dist-sq-4,zncc-disparity,dioptre-single-dp"
-    found = {
-        "simulate": ["simulate", "OUT", "--patches", str(patches), "--seed", "7"],
-        "predict": ["predict", str(store), "OUT", "--methods", methods, "--split", "all", "--starts", "5"],
-        "register": ["register", str(store), "OUT"],
-    }
-    try:
-        import torch  # noqa: F401, PLC0415
-    except ImportError:
-        return found
-    small = ["--network", "move", "--width", "0.25", "--steps", "30", "--batch", "8", "--validate-every", "5"]
-    return {**found, "train": ["train", str(store), "OUT", *small, "--validate-patches", "8"]}
-
-
-def run(arguments: Sequence[str], check: bool = False) -> "subprocess.CompletedProcess[str]":
-    """Runs a command to its end."""
-    return subprocess.run(  # noqa: S603  # ours
-        [sys.executable, "-m", "dioptre", *arguments], capture_output=True, text=True, check=check
-    )
-
-
-def stop(arguments: Sequence[str], after_s: float, how: signal.Signals) -> tuple[int, str]:
-    """Starts a command, stops it after some time if it has not ended, and returns its exit code and stderr.
-
-    SIGINT goes to all processes of the command, as Ctrl-C does; SIGKILL to the first one.
-    """
-    process = subprocess.Popen(  # noqa: S603  # ours
-        [sys.executable, "-m", "dioptre", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        _, said = process.communicate(timeout=after_s)
-    except subprocess.TimeoutExpired:
-        if how is signal.SIGINT:
-            os.killpg(process.pid, signal.SIGINT)
-        else:
-            process.kill()
-        _, said = process.communicate(timeout=60)
-    return process.returncode, said
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """Returns the bytes of all files of a folder that do not differ from run to run."""
+def contents(out: Path) -> dict[str, bytes]:
+    """Returns the bytes of a file, or of all files of a folder, that do not differ from run to run."""
+    if out.is_file():
+        return {"": out.read_bytes()}
     return {
-        str(file.relative_to(folder)): file.read_bytes()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and not file.name.startswith(MOVING)
+        str(file.relative_to(out)): file.read_bytes()
+        for file in sorted(out.rglob("*"))
+        if file.is_file() and not file.name.startswith(MOVING) and not file.match(MOVING_PARTS)
     }
 
 
-def processes_of(folder: Path) -> list[int]:
-    """Returns the processes that name a folder in their arguments."""
+def finished(out: Path) -> bool:
+    """Returns whether what a command writes looks finished."""
+    return out.is_file() or (out / "manifest.json").exists()
+
+
+def processes_of(session: int) -> list[int]:
+    """Returns the processes of a session that still run."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if str(folder).encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
+            told = (entry / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
+        if int(told[3]) == session and told[0] != "Z":
+            found.append(int(entry.name))
     return found
 
 
@@ -103,68 +71,128 @@ class Good:
     seconds: float
 
 
-def trial(name: str, arguments: Sequence[str], out: Path, good: Good, rng: np.random.Generator) -> list[str]:
-    """Stops a command a few times, lets it end, and returns what was wrong."""
-    faults = []
-    filled = [str(out) if word == "OUT" else word for word in arguments]
-    for _ in range(RESUMES):
-        how = signal.SIGINT if rng.random() < 0.5 else signal.SIGKILL
-        code, said = stop(filled, float(rng.uniform(0.05, good.seconds)), how)
-        if code == 0:
-            break
-        early = code == -signal.SIGINT  # Python ends so before a line of ours has run
-        if how is signal.SIGINT and not early and (code != STOPPED or "dioptre: stopped" not in said):
-            faults.append(f"{name}: SIGINT gave exit code {code}: {said[-300:]!r}")
-        if (out / "manifest.json").exists() and contents(out) != good.written:
-            faults.append(f"{name}: a stopped command looks finished and is not")
-        time.sleep(0.2)
-    left = processes_of(out)
+@dataclass
+class Tally:
+    """What became of all trials: trials by command, stops by how they ended, and what was wrong."""
+
+    trials: Counter[str] = field(default_factory=Counter)
+    stops: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+
+def run(job: Job, out: Path) -> tuple[int, str]:
+    """Runs a command to its end and returns its exit code and stderr."""
+    said = out.with_name(f"{out.name}.said")
+    process = start(job, out, said)
+    code = wait(process, LONGEST_S)
+    if code is None:
+        os.killpg(process, signal.SIGKILL)
+        return -signal.SIGKILL, f"no end after {LONGEST_S:g} s"
+    return code, said.read_text(encoding="utf-8", errors="replace")
+
+
+def stop(job: Job, out: Path, after_s: float, how: signal.Signals) -> tuple[int, str, list[int]]:
+    """Starts a command, stops it after some time, and returns exit code, stderr, and processes that are left.
+
+    SIGINT goes to all processes of the command, as Ctrl-C does; SIGKILL to the first one.
+    """
+    said = out.with_name(f"{out.name}.said")
+    process = start(job, out, said)
+    code = wait(process, after_s)
+    if code is None:
+        (os.killpg if how is signal.SIGINT else os.kill)(process, how)
+        code = wait(process, LONGEST_S)
+    end = time.monotonic() + GONE_S
+    while (left := processes_of(process)) and time.monotonic() < end:
+        time.sleep(0.02)
     if left:
-        faults.append(f"{name}: processes {left} are left")
-    if not (out / "manifest.json").exists():
-        ended = run(filled)
-        if ended.returncode:
-            faults.append(f"{name}: cannot be resumed: {ended.stderr[-300:]!r}")
-    if contents(out) != good.written:
-        odd = {
-            key for key in {*contents(out), *good.written} if contents(out).get(key) != good.written.get(key)
-        }
-        faults.append(f"{name}: other bytes in {sorted(odd)[:3]}")
-    return faults
+        os.killpg(process, signal.SIGKILL)
+    if code is None:
+        code = wait(process, GONE_S) or -signal.SIGKILL
+        return code, "it did not end", left
+    return code, said.read_text(encoding="utf-8", errors="replace"), left
+
+
+def trial(name: str, job: Job, out: Path, good: Good, rng: np.random.Generator, tally: Tally) -> None:
+    """Stops a command a few times, lets it end, and takes down what was wrong."""
+    moments = []
+    for _ in range(STOPS):
+        how = signal.SIGINT if rng.random() < 0.5 else signal.SIGKILL
+        after = float(rng.uniform(0.0, good.seconds))
+        code, said, left = stop(job, out, after, how)
+        moments.append(f"{how.name} after {after:.3f} s")
+        where = f"{name} ({', '.join(moments)})"
+        ended = "ended" if code == 0 else "early" if code in (EARLY, -signal.SIGINT) else how.name
+        tally.stops[ended] += 1
+        if left:
+            tally.faults.append(f"{where}: processes {left} are left")
+        if how.name == ended == "SIGINT" and (code != STOPPED or not said.endswith(STOPPED_LINE)):
+            tally.faults.append(f"{where}: SIGINT gave exit code {code}: {said[-300:]!r}")
+        if "Traceback" in said and ended != "early":
+            tally.faults.append(f"{where}: a traceback: {said[-300:]!r}")
+        if finished(out) and contents(out) != good.written:
+            tally.faults.append(f"{where}: looks finished and is not")
+        if finished(out):
+            break
+    if not finished(out):
+        code, said = run(job, out)
+        if code:
+            tally.faults.append(f"{where}: cannot be resumed: {code} {said[-300:]!r}")
+    found = contents(out)
+    odd = sorted(key for key in {*found, *good.written} if found.get(key) != good.written.get(key))
+    if odd:
+        tally.faults.append(f"{where}: other bytes in {odd[:3]}")
+    tally.trials[name] += 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs trials and prints what was wrong; returns 1 if anything was."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz.interrupts", description=__doc__)
-    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=100, help="of each command; a quarter of slow ones")
+    parser.add_argument("--seconds", type=float, default=1e9, help="after which no further trial begins")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--patches", type=int, default=160, help="of a simulated store; 64 are a shard")
     parser.add_argument("--commands", default="", help="some of them, separated by commas")
     given = parser.parse_args(arguments)
-    rng = np.random.default_rng(given.seed)
-    done: Counter[str] = Counter()
-    faults: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
+    rng, tally = np.random.default_rng(given.seed), Tally()
+    wanted = [name for name in given.commands.split(",") if name]
+    end = time.monotonic() + given.seconds
+    fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  # holds a folder of ours
+    with tempfile.TemporaryDirectory(dir=fast) as folder:
         root = Path(folder)
-        wanted = [name for name in given.commands.split(",") if name]
-        chosen = {
-            name: one for name, one in commands(root, given.patches).items() if not wanted or name in wanted
-        }
-        if any(str(root / "store") in words for words in chosen.values()):
-            run(["simulate", str(root / "store"), "--patches", "96", "--seed", "5"], check=True)
+        jobs = make_jobs(root / "inputs")
+        warm_up(jobs, root)
+        chosen = {name: job for name, job in jobs.items() if not wanted or name in wanted}
         good: dict[str, Good] = {}
-        for name, words in chosen.items():
-            out, began = root / f"good-{name}", time.monotonic()
-            run([str(out) if word == "OUT" else word for word in words], check=True)
-            good[name] = Good(contents(out), time.monotonic() - began)
         for number in range(given.trials):
-            name = list(chosen)[number % len(chosen)]
-            faults += trial(name, chosen[name], root / f"out-{number}", good[name], rng)
-            done[name] += 1
-    sys.stdout.write(json.dumps({"trials": dict(done), "faults": len(faults)}) + "\n")
-    for fault in faults:
+            for name, job in chosen.items():
+                if time.monotonic() > end or (job.slow and number % SLOW != SLOW - 1):
+                    continue
+                if name not in good:
+                    good[name] = _good(name, job, root)
+                out = root / "trial" / f"out{job.ending}"
+                out.parent.mkdir(exist_ok=True)
+                trial(name, job, out, good[name], rng, tally)
+                shutil.rmtree(out.parent)
+    sys.stdout.write(
+        json.dumps({"trials": tally.trials, "stops": tally.stops, "faults": len(tally.faults)}) + "\n"
+    )
+    for fault in tally.faults:
         sys.stdout.write(f"{fault}\n")
-    return 1 if faults else 0
+    return 1 if tally.faults else 0
+
+
+def _good(name: str, job: Job, root: Path) -> Good:
+    """Returns what a command writes that nobody stops, and how long it takes once all is warm.
+
+    Its folder is called as those of trials are: reports and calibrations know their names.
+    """
+    out = root / f"good-{name}" / f"out{job.ending}"
+    out.parent.mkdir()
+    began = time.monotonic()
+    code, said = run(job, out)
+    if code:
+        raise RuntimeError(f"{name} ended with exit code {code}: {said}")
+    return Good(contents(out), time.monotonic() - began)
 
 
 if __name__ == "__main__":

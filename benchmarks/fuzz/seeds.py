@@ -22,15 +22,20 @@ from dioptre.dataset.folders import OwnCapture, read_table
 from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import WRITING, begin_folder, write_file, write_json, write_parquet
 from dioptre.dataset.maps import read_map
-from dioptre.dataset.pictures import read_look, read_pictures
+from dioptre.dataset.pictures import read_look, read_photographs, read_pictures
 from dioptre.dataset.positions import read_positions
 from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
+from dioptre.dataset.wide_pictures import WidePictures, WidePictureWriter
 from dioptre.errors import ArchiveError, CaptureFileError
+from dioptre.evaluate.gallery import Gallery, read_gallery
+from dioptre.evaluate.origin import Origin
 from dioptre.evaluate.predict import SCHEMA
 from dioptre.loop.steps import to_steps
-from dioptre.methods import learned
+from dioptre.methods import depth_network, learned
 from dioptre.methods.calibration import SHIPPED, Calibration
 from dioptre.optics import CameraModel, FocusGrid
+from dioptre.pipeline import predicting, reporting
+from dioptre.pipeline.ledger import write_all
 from dioptre.pipeline.predictions import check_predictions
 from dioptre.pipeline.verifying import verify
 from dioptre.posterior import DepthPrior
@@ -71,6 +76,7 @@ class Seed:
 def make_seeds(root: Path) -> list[Seed]:
     """Writes the seeds below a folder; those of extras that are not there are left out."""
     makers = [_pictures, _stacks, _maps, _tables, _cameras, _stores, _predictions, _archives, _begun]
+    makers += [_reports, _wide, _photographs]
     makers += [_networks] if find_spec("onnx") else []
     makers += [_runs] if find_spec("torch") else []
     return [seed for make in makers for seed in make(root)]
@@ -225,15 +231,74 @@ def _predictions(root: Path) -> Iterator[Seed]:
     manifest = {
         "kind": "predictions", "data": HASH, "simulated": True, "methods": {"m": [""]}, "split": "test",
         "starts": [0, 1], "patches": 2, "prior": {"name": "even", "table": []},
+        "origin": asdict(Origin(HASH, True, "test", 2, 2, positions=5, prior="even")),
     }  # fmt: skip
     write_json(folder / "manifest.json", manifest)
-    yield Seed("predictions", folder, ("manifest.json", "predictions.parquet"), _check_predictions)
+    write_file(folder / "examples.npz", _gallery().write)
+    files = ("manifest.json", "predictions.parquet", "examples.npz")
+    yield Seed("predictions", folder, files, _check_predictions)
+    part = folder / "parts"
+    part.mkdir()
+    (part / "00000.parquet").write_bytes((folder / "predictions.parquet").read_bytes())
+    write_json(part / "00000.json", {"m": 0.5, "": 0.1})
+    yield Seed("parts", part, ("00000.parquet", "00000.json"), _join_parts)
+
+
+def _gallery() -> Gallery:
+    two, text = np.array([0, 1]), np.array(["a", "b"])
+    ranges, curves = np.array([[0, 1], [0, 1]], np.float32), np.zeros((2, 2, 5), np.float32)
+    slices, views = np.zeros((2, 5, 8, 8), np.uint8), np.zeros((2, 2, 8, 8), np.uint8)
+    posteriors = np.zeros((0, 5, 5), np.float32)
+    return Gallery(two, text, text, two, text, ranges, slices, views, curves, posteriors)
 
 
 def _check_predictions(folder: Path) -> object:
     verify(folder, lambda _done, _total: None)
     check_predictions(folder)
-    return folder
+    reporting._open(folder)
+    gallery = read_gallery(folder / "examples.npz")
+    return None if gallery is None else [gallery.linear(at) for at in range(len(gallery))]
+
+
+def _join_parts(folder: Path) -> object:
+    part = folder / "00000.parquet"
+    return predicting._join([part], folder / "joined"), predicting._costs_of_all([part], 4)
+
+
+def _reports(root: Path) -> Iterator[Seed]:
+    folder = root / "report"
+    write_all(folder, "report", {"a.txt": b"a", "figures/b.svg": b"b"}, {"predictions": []}, overwrite=False)
+    contents = {"manifest.json": (folder / "manifest.json").read_bytes()}
+
+    def write_again(at: Path) -> None:
+        verify(at, lambda _done, _total: None)
+        try:
+            write_all(at, "report", {"a.txt": b"a"}, {"predictions": []}, overwrite=False)
+        finally:  # the next mutant finds what this one did
+            (at / "figures" / "b.svg").write_bytes(b"b")
+
+    yield _seed(root, "report", contents, write_again)
+
+
+def _wide(root: Path) -> Iterator[Seed]:
+    folder, form = root / "wide", StoreFormat(GRID, size=16, views=2, black=0.0, white=4095.0)
+    writer = WidePictureWriter(folder, form, {"seed": 1}, ("train", "validation"))
+    for number in writer.begin():
+        writer.write_shard(number, _codes(2, 2, 10, 16) >> 4, np.ones((2, 4, 4)), np.ones(2))
+    writer.finish()
+
+    def crop(at: Path) -> object:
+        verify(at, lambda _done, _total: None)
+        pictures = WidePictures(at, "train")
+        return [pictures.crop(picture, 0, 0, 16) for picture in range(len(pictures))]
+
+    yield Seed("wide", folder, ("manifest.json", "pictures/00000.npz"), crop)
+
+
+def _photographs(root: Path) -> Iterator[Seed]:
+    picture = cv2.imencode(".png", (_codes(80, 80, 3) >> 8).astype(np.uint8))[1].tobytes()
+    files = {"a.png": picture, "b.png": picture}
+    yield _seed(root, "photographs", files, lambda folder: read_photographs(str(folder)))
 
 
 def _archives(root: Path) -> Iterator[Seed]:
@@ -309,6 +374,8 @@ def _networks(root: Path) -> Iterator[Seed]:
     )
     helper.set_model_props(model, {learned.METADATA: card.to_json()})
     yield _seed(root, "network", {"n.onnx": model.SerializeToString()}, _ask)
+    depth = (learned.WEIGHTS / "learned-depth.onnx").read_bytes()
+    yield _seed(root, "depth-network", {"n.onnx": depth}, _ask_depth)
 
 
 def _ask(folder: Path) -> object:
@@ -319,12 +386,21 @@ def _ask(folder: Path) -> object:
     return learned.Learned(folder / "n.onnx").posterior(stack)
 
 
+def _ask_depth(folder: Path) -> object:
+    depth_network._load.cache_clear()
+    learned._TRIED.clear()
+    view = np.full((1, 128, 128), 0.25, np.float32)
+    network = depth_network.DepthNetwork(folder / "n.onnx")
+    return network.card, network(view, view)
+
+
 def _runs(root: Path) -> Iterator[Seed]:
     import torch  # noqa: PLC0415  # an extra
 
     from dioptre.dataset.manifest import hash_file  # noqa: PLC0415
     from dioptre.train.folder import ValidationResult, load_state, open_run, save_state  # noqa: PLC0415
     from dioptre.train.networks import NETWORKS  # noqa: PLC0415
+    from dioptre.train.ranks import Rank  # noqa: PLC0415
     from dioptre.train.recipe import Recipe  # noqa: PLC0415
 
     recipe, folder = Recipe(network="move", width=0.25), root / "run"
@@ -338,6 +414,8 @@ def _runs(root: Path) -> Iterator[Seed]:
     }  # fmt: skip
     write_json(folder / "manifest.json", manifest)
     yield Seed("run", folder, ("manifest.json", "best.pt"), lambda at: open_run(at).network())
+    looks = {"trails.npy": _bytes_of(lambda file: np.save(file, np.zeros((4, 2, 1), np.int64)))}
+    yield _seed(root, "looks", looks, lambda at: Rank(0, 1).make_once(at / "trails.npy", lambda: np.zeros(1)))
     state = _bytes_of(lambda file: torch.save({"step": 3, "network": network.state_dict()}, file))
     device = torch.device("cpu")
     yield _seed(

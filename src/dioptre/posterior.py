@@ -22,6 +22,7 @@ from dioptre.errors import InputError, NetworkError
 Scores = Float[np.ndarray, "batch n"]
 FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
 SUM_TOLERANCE = 1e-6
+MOST_TABLE = 1_000_000  # bytes of a file of weights
 BEYOND = 0.9  # how much of a posterior beyond an end of the ladder means that the focus is there
 
 
@@ -251,4 +252,10 @@ def _content(text: str) -> str:
         is_file = Path(text).is_file()
     except OSError:  # a list too long for a name
         is_file = False
-    return Path(text).read_text(encoding="utf-8") if is_file else text
+    if not is_file:
+        return text
+    with Path(text).open("rb") as file:
+        content = file.read(MOST_TABLE + 1)
+    if len(content) > MOST_TABLE:
+        raise InputError(f"{text} has more than {MOST_TABLE / 1e6:.0f} MB: it is no list of weights")
+    return content.decode()

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.fuzz import interrupts
 from benchmarks.fuzz.__main__ import Tally, run_mutant
 from benchmarks.fuzz.seeds import Seed
 
@@ -44,5 +43,8 @@ def test_the_harness_sees_a_traceback_and_what_is_printed(tmp_path: Path) -> Non
     assert (tmp_path / "x.json").read_bytes() == b"{}"
 
 
-def test_a_stopped_simulation_is_resumed_to_the_same_bytes() -> None:
-    assert interrupts.main(["--trials", "1", "--seed", "5", "--commands", "simulate", "--patches", "3"]) == 0
+def test_stopped_commands_are_resumed_to_the_same_bytes() -> None:
+    wanted = ["--trials", "2", "--seed", "5", "--commands", "simulate,import-own"]
+    summary, said = run("benchmarks.fuzz.interrupts", *wanted)
+    assert summary["trials"] == {"simulate": 2, "import-own": 2}
+    assert summary["faults"] == 0, said

@@ -1,15 +1,20 @@
 """A full disk, as a limit on the size of files: one sentence, and nothing half-written."""
 
+import errno
+import io
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import BinaryIO
 
 import cv2
 import numpy as np
 import pytest
 
 from dioptre.cli import main
+from dioptre.dataset.manifest import write_file
 
 pytest.importorskip("resource")
 LIMITED = """
@@ -63,3 +68,28 @@ def test_a_plot_is_whole_or_not_there(tmp_path: Path) -> None:
     assert "curve.png" in told
     assert "File too large" in told
     assert names(tmp_path) == [f"{at}.png" for at in range(4)]
+
+
+def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path: Path) -> None:
+    def fill(_file: BinaryIO) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left") as full:
+        write_file(tmp_path / "x.json", fill)
+    assert full.value.filename == str(tmp_path / "x.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_that_do_not_fit_on_the_disk_are_no_fault_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    from dioptre.train import folder  # noqa: PLC0415
+
+    class Full(io.BytesIO):
+        def write(self, _content: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(folder, "write_file", lambda _path, write: write(Full()))
+    with pytest.raises(OSError, match="No space left"):
+        folder.save_state(tmp_path / "best.pt", {})

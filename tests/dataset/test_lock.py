@@ -6,6 +6,7 @@ import sys
 import time
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -117,3 +118,24 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(FileError, match="is a file"), locked(tmp_path / "file"):
         pass
+
+
+def test_who_holds_a_lock_may_take_it_again_and_another_thread_may_not(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def try_it() -> None:
+        try:
+            with locked(tmp_path / "out"):
+                refused.append("nothing")
+        except FileError as error:
+            refused.append(str(error))
+
+    with locked(tmp_path / "out"):
+        with locked(tmp_path / "out"):
+            assert (tmp_path / "out" / LOCK).exists()
+        assert (tmp_path / "out" / LOCK).exists()
+        other = Thread(target=try_it)
+        other.start()
+        other.join()
+    assert "is being written by process" in refused[0]
+    assert not (tmp_path / "out").exists()

@@ -630,17 +630,6 @@ def test_a_damaged_shard_is_named_and_the_others_are_read(store):
     assert "not uint16 of shape (3, 5, 2, 6, 8)" in refusal(store.stack, [4])
 
 
-@pytest.mark.parametrize("form", [FORMAT, PLAIN])
-def test_many_slices_are_the_same_as_few(
-    form: StoreFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, corners = write(tmp_path, form), np.array([[2, 3], [0, 1]])
-    few = store.stack([1, 0], [3, 0, 2], corners, 4)
-    monkeypatch.setattr(patches_module, "MANY", 1)
-    many = store.stack([1, 0], [3, 0, 2], corners, 4)
-    np.testing.assert_array_equal(many.pixels, few.pixels)
-
-
 def test_the_rows_of_a_split_are_found_or_it_is_said_which_there_are(store: PatchStore) -> None:
     splits = store.column("split")
     some = str(splits[0])

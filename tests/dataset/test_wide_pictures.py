@@ -9,6 +9,7 @@ from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.wide_pictures import WidePictures, WidePictureWriter
 from dioptre.errors import FileError, InputError
 from dioptre.optics import FocusGrid
+from dioptre.pipeline.verifying import verify
 from dioptre.stack import codes_to_pixels
 
 SIZE, SCALE = 16, 4
@@ -53,3 +54,24 @@ def test_another_folder_or_split_is_refused(tmp_path: Path) -> None:
         WidePictureWriter(folder, FORM, {"seed": 1}, ("train",)).begin()
     with pytest.raises(FileError, match="there is no folder"):
         WidePictures(tmp_path / "none", "train")
+
+
+@pytest.mark.parametrize("name", ["codes", "depths", "focus"])
+def test_a_shard_that_does_not_fit_is_named(tmp_path: Path, name: str) -> None:
+    folder = write(tmp_path / "wide")
+    file = folder / "pictures" / "00001.npz"
+    arrays = dict(zip(("codes", "depths", "focus"), shard(1), strict=True))
+    for damaged in (arrays[name][:2], arrays[name].astype(np.complex64), arrays[name][..., None]):
+        with file.open("wb") as opened:
+            np.savez(opened, **{**arrays, name: damaged})
+        with pytest.raises(FileError, match=r"00001\.npz"):
+            len(WidePictures(folder, "train"))
+
+
+def test_a_written_store_is_verified_and_a_changed_one_noticed(tmp_path: Path) -> None:
+    folder = write(tmp_path / "wide")
+    assert verify(folder, lambda _done, _total: None).faults == ()
+    file = folder / "pictures" / "00001.npz"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    (fault,) = verify(folder, lambda _done, _total: None).faults
+    assert "00001.npz has changed" in fault

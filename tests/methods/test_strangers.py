@@ -1,7 +1,11 @@
 """Networks from elsewhere: what does not fit is refused in a sentence with the file."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +13,10 @@ import numpy as np
 import pytest
 
 from dioptre.errors import NetworkError
+from dioptre.memory import LIMIT
 from dioptre.methods import learned
 from dioptre.methods.card import Card
+from dioptre.methods.footprint import COPIES, MOST_STRUCTURE, footprint
 from dioptre.methods.learned import METADATA, Learned
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
@@ -166,3 +172,69 @@ def test_weights_in_another_file_are_not_fetched(tmp_path: Path, monkeypatch: py
 def test_what_is_no_network_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "n.onnx").write_bytes(content)
     assert "cannot be read" in refusal(Learned(tmp_path / "n.onnx"))
+
+
+BOUNDED = """
+import sys
+import numpy as np
+from dioptre.methods.learned import Learned
+from dioptre.optics import FocusGrid
+from dioptre.stack import FocalStack
+stack = FocalStack(np.full((1, 1, 2, 8, 8), 0.25, np.float32), np.array([[2]]), FocusGrid.uniform(n=5))
+try:
+    Learned(__import__("pathlib").Path(sys.argv[1])).posterior(stack)
+except Exception as error:
+    print(type(error).__name__, error)
+import resource
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def answer_within(path: Path, gigabytes: float) -> tuple[str, int]:
+    """What a process says that asks a network, and the most memory that it had, in MiB."""
+    said = subprocess.run(
+        [sys.executable, "-c", BOUNDED, str(path)],
+        env={**os.environ, LIMIT: str(gigabytes)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    return said[0], int(said[-1])
+
+
+@pytest.mark.parametrize("operator", ["Expand", "Tile"])
+def test_a_network_takes_no_more_memory_than_the_limit(tmp_path: Path, operator: str) -> None:
+    wanted = [helper.make_tensor("shape", tensor.INT64, [1], [1_000_000_000])]
+    nodes = [
+        helper.make_node("ReduceMean", ["pixels"], ["mean"], keepdims=0),
+        helper.make_node("Reshape", ["mean", "one"], ["flat"]),
+        helper.make_node(operator, ["flat", "shape"], ["large"]),
+        helper.make_node("ReduceSum", ["large"], ["logits"]),
+    ]
+    one = helper.make_tensor("one", tensor.INT64, [1], [1])
+    network = write(tmp_path / "n.onnx", nodes=nodes, extra=[*wanted, one])
+    said, most_mib = answer_within(network.path, 0.2)
+    assert "n.onnx did not answer: it asks for more than 0.2 GB of memory" in said
+    assert said.startswith("NetworkError")
+    assert most_mib < 1000
+
+
+def test_a_network_that_is_all_structure_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
+    names = ["pixels", *(f"{at:x}" for at in range(20_000))]
+    nodes = [helper.make_node("Neg", [one], [other]) for one, other in pairwise(names)]
+    network = write(tmp_path / "n.onnx", nodes=[*nodes, helper.make_node("Neg", [names[-1]], ["logits"])])
+    said, most_mib = answer_within(network.path, 0.05)
+    assert "n.onnx cannot be read: it would take" in said
+    assert most_mib < 300
+
+
+def test_what_a_network_asks_for_is_its_weights_and_its_structure(tmp_path: Path) -> None:
+    weights = np.zeros(100_000, np.float32)
+    large = onnx.numpy_helper.from_array(weights, "large")
+    small, content = (
+        write(tmp_path / f"{len(extra)}.onnx", extra=extra).path.read_bytes() for extra in ([], [large])
+    )
+    assert footprint(content) - footprint(small) == pytest.approx(COPIES * weights.nbytes, rel=0.05)
+    assert footprint(content[: len(content) // 2]) > 0  # a cut file is measured as well
+    with pytest.raises(NetworkError, match="beside its weights"):
+        footprint(bytes(MOST_STRUCTURE + 1))

@@ -3,6 +3,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dioptre.dataset.manifest import read_json, read_manifest, read_parquet
@@ -79,6 +81,30 @@ def test_a_stopped_run_goes_on(data: Path, tmp_path: Path) -> None:
     assert count == PATCHES * (2 + 1)  # the oracle answers too
     assert seen == [1, 2, 3]
     assert first.stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("00000.json", b'{"": "x"}', "00000.json is damaged"),
+        ("00000.json", b"[]", "00000.json holds no JSON object"),
+        ("00000.parquet", b"PAR1", "00000.parquet cannot be read"),
+        ("00000.parquet", None, "00000.parquet has no column method"),
+    ],
+)
+def test_a_damaged_part_of_a_stopped_run_is_named(
+    data: Path, tmp_path: Path, file: str, content: bytes | None, told: str
+) -> None:
+    prediction = Prediction("intensity-variance", starts=1)
+    with pytest.raises(StoppedError):
+        predict_store(data, tmp_path / "found", prediction, None, stop)
+    part = tmp_path / "found" / "parts" / file
+    if content is None:
+        pq.write_table(pa.table({"x": [1]}), part)
+    else:
+        part.write_bytes(content)
+    with pytest.raises(FileError, match=told):
+        predict_store(data, tmp_path / "found", prediction, None, watch)
 
 
 def test_a_network_that_has_changed_is_another(data: Path, tmp_path: Path) -> None:

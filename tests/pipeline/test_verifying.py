@@ -59,7 +59,9 @@ def write_predictions(path: Path) -> Path:
     pq.write_table(pa.table(values).cast(SCHEMA), path / "predictions.parquet")
     entries = {"kind": "predictions", "data": "0" * 64, "simulated": True, "methods": {}, "split": "test"}
     sha256 = hash_file(path / "predictions.parquet")
+    (path / "examples.npz").write_bytes(b"the examples")
     entries |= {"starts": [0], "patches": 2, "rows": 2, "sha256": sha256}
+    entries["examples_sha256"] = hash_file(path / "examples.npz")
     write_json(path / "manifest.json", entries)
     return path
 
@@ -92,6 +94,7 @@ def test_what_was_written_is_whole(write, tmp_path: Path) -> None:
         (write_captures, "captures/a.json"),
         (write_captures, "captures/a.sums"),
         (write_predictions, "predictions.parquet"),
+        (write_predictions, "examples.npz"),
     ],
 )
 def test_a_changed_byte_is_found_and_named(write, file: str, tmp_path: Path) -> None:

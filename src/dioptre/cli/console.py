@@ -21,10 +21,12 @@ LINES_APART_S = 30.0  # of progress, off a terminal
 NO_READER = 141  # whoever read the output has gone, such as `head`: what a shell says of SIGPIPE
 
 
-def refuse_overwriting(path: Path, overwrite: bool) -> None:
-    """Raises FileError if a file to write is there already, whoever wrote it."""
+def refuse_overwriting(path: Path, overwrite: bool, makes_folder: bool = False) -> None:
+    """Raises FileError if a file to write is there already, whoever wrote it, or its folder is not."""
     if path.is_dir():
         raise FileError(f"{path} is a folder, not a file to write")
+    if not makes_folder and not path.parent.is_dir():
+        raise FileError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.exists() and not overwrite:
         raise FileError(f"{path} is there already: --overwrite replaces it")
 

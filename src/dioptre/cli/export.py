@@ -42,7 +42,7 @@ def run_export(config: Export) -> int:
     """Writes an ONNX file."""
     from dioptre.cli.train import need_torch  # noqa: PLC0415
 
-    refuse_overwriting(config.model, config.overwrite)
+    refuse_overwriting(config.model, config.overwrite, makes_folder=True)
     need_torch()
     from dioptre.dataset.store import open_patches  # noqa: PLC0415
     from dioptre.train.export import export, export_int8  # noqa: PLC0415

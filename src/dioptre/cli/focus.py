@@ -12,7 +12,7 @@ import tyro
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
 from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv
 from dioptre.cli.focus_result import print_look_result
-from dioptre.errors import InputError
+from dioptre.errors import InputError, StackFileError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -329,7 +329,10 @@ def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any
         if config.unit != "dioptres":
             raise InputError(f"the positions learnaf are in dioptres, not {config.unit}: leave out --unit")
         return FocusGrid.learnaf().dioptres
-    values = read_positions(config.positions, pictures.names)
+    try:
+        values = read_positions(config.positions, pictures.names)
+    except StackFileError as error:
+        raise StackFileError(f"{error} (--positions)") from None
     return metres_to_dioptres(values) if config.unit == "metres" else values  # type: ignore[return-value]
 
 

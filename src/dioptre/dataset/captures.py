@@ -344,9 +344,9 @@ class CaptureReader:
             names, needed, (patches + corners).tolist(), indices, out, strict=True
         ):
             capture = self._capture(name)
-            if capture.pages is not None:
-                capture.pages.check_runs(runs)
             capture.read(wanted, row, col, pixels)
+            if capture.pages is not None:
+                capture.pages.check_runs(runs)  # just after: they are in the processor's cache
 
     def checks(self, table: pa.Table) -> list[Check]:
         """Returns what checks each file, as `PatchReader` says."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from jaxtyping import Int, UInt64
+from jaxtyping import Int, UInt8, UInt64
 
 from dioptre.errors import FileError
 
@@ -24,9 +24,10 @@ ENDING: Final = "sums"
 PAGE: Final = 4096  # bytes
 WORD: Final = np.dtype("<u8")
 WORDS: Final = PAGE // WORD.itemsize  # of a page
-MANY: Final = 64  # pages, from which on it pays to load the compiler
 
 Sums = UInt64[np.ndarray, " page"]
+KernelPages = tuple[UInt64[np.ndarray, "_ _"], UInt64[np.ndarray, " _"], Sums, int, UInt8[np.ndarray, " _"]]
+"""Words of the pages that are whole, their weights, the sums, bytes of a page, and which pages were seen."""
 
 
 def _weights() -> UInt64[np.ndarray, " word"]:
@@ -82,6 +83,13 @@ def read_sums(path: Path, size: int) -> Sums:
     return sums.astype(np.uint64, copy=False)
 
 
+def no_pages() -> KernelPages:
+    """Returns what kernels take for a file without checksums, of the same types."""
+    words = np.empty((0, WORDS), np.uint64)
+    words.setflags(write=False)
+    return words, WEIGHTS, np.empty(0, np.uint64), PAGE, np.empty(0, np.uint8)
+
+
 class CheckedPages:
     """The pages of a mapped file, each checked when it is first asked for. Threads may share it.
 
@@ -92,42 +100,32 @@ class CheckedPages:
     """
 
     def __init__(self, path: Path, memory: mmap.mmap, sums: Sums) -> None:
-        self._path, self._memory, self._sums, self._expected = path, memory, sums, sums.tobytes()
+        self._path, self._memory, self._sums = path, memory, sums
         self._whole = len(memory) // PAGE
         self._words = np.frombuffer(memory, WORD, self._whole * WORDS).reshape(self._whole, WORDS)
-        self._seen = bytearray(len(sums))
-        self._flags = np.frombuffer(self._seen, np.uint8)  # the same
-
-    def check(self, begin: int, length: int) -> None:
-        """Checks the pages of a run of bytes.
-
-        Raises:
-            FileError: If one has changed since it was written.
-        """
-        last = -(-(begin + length) // PAGE)
-        first = self._seen.find(0, begin // PAGE, last)
-        if first < 0:
-            return
-        if last > self._whole:
-            self._check_last()
-            last, first = self._whole, min(first, self._whole)
-        if last - first < MANY:
-            found = self._words[first:last] @ WEIGHTS
-            if found.tobytes() != self._expected[first * WORD.itemsize : last * WORD.itemsize]:
-                self._refuse(first + int(np.argmax(found != self._sums[first:last])))
-            self._seen[first:last] = b"\1" * (last - first)
-        else:
-            self.check_runs(np.array([[first * PAGE, (last - first) * PAGE]]))
+        self._seen = np.zeros(len(sums), np.uint8)
 
     def check_runs(self, runs: Int[np.ndarray, "run 2"]) -> None:
         """Checks the pages of many runs of bytes, each its first byte and its length; compiled."""
-        from dioptre.dataset.kernels import check_pages  # noqa: PLC0415  # numba takes a while to load
+        from dioptre.dataset.kernels import check_runs  # noqa: PLC0415  # numba takes a while to load
 
-        bad = check_pages(self._words, WEIGHTS, self._sums, PAGE, runs, self._flags)
+        words, weights, sums, page, seen = self.compiled
+        self.settle(check_runs(words, weights, sums, page, runs, seen))
+
+    @property
+    def compiled(self) -> KernelPages:
+        """What kernels check pages by, and mark them in."""
+        return self._words, WEIGHTS, self._sums, PAGE, self._seen
+
+    def settle(self, bad: int) -> None:
+        """Ends a check by a kernel, which found a bad page, or none (-1), or left the last one to be checked.
+
+        Raises:
+            FileError: If a page has changed since it was written.
+        """
         if bad == self._whole:
             self._check_last()
-            bad = -1
-        if bad >= 0:
+        elif bad >= 0:
             self._refuse(bad)
 
     def _check_last(self) -> None:

@@ -134,34 +134,65 @@ def read_patch(words, frames, indices, shape, rows_per_native, top, left, black,
 
 
 @kernel
-def scale_patch(codes, indices, rows_per_native, black, scale, out):
-    """Fills `out` (slice, view, row, col) with the pixels of some slices of codes (slice, view, row, col)."""
-    for at in range(indices.size):
-        for view in range(out.shape[1]):
-            _to_pixels(codes[indices[at], view], rows_per_native, black, scale, out[at, view])
+def check_run(words, weights, sums, page, begin, length, seen):
+    """Checks pages that a run of bytes touches and marks them in `seen`; returns the first bad one, or -1.
+
+    words: (page, word) of the pages that are whole. One more, which is not, is returned once all others are
+    checked, if the run touches it and it has not been seen.
+    """
+    whole = words.shape[0]
+    for number in range(begin // page, (begin + length + page - 1) // page):
+        if seen[number]:
+            continue
+        if number >= whole:
+            return whole
+        total = np.uint64(0)
+        for k in range(weights.size):
+            total += words[number, k] * weights[k]
+        if total != sums[number]:
+            return number
+        seen[number] = 1
+    return -1
 
 
 @kernel
-def check_pages(words, weights, sums, page, runs, seen):
-    """Checks pages that runs of bytes touch and marks them in `seen`; returns the first bad one, or -1.
-
-    words: (page, word) of the pages that are whole. One more, which is not, is returned once all others are
-    checked, if a run touches it and it has not been seen. runs: (run, 2): first byte and length of each.
-    """
-    whole = words.shape[0]
+def check_runs(words, weights, sums, page, runs, seen):
+    """Checks many runs of bytes, (run, 2): first byte and length of each; returns what `check_run` does."""
     last_too = False
     for at in range(runs.shape[0]):
-        begin, length = runs[at]
-        for number in range(begin // page, (begin + length + page - 1) // page):
-            if seen[number]:
-                continue
-            if number >= whole:
-                last_too = True
-                continue
-            total = np.uint64(0)
-            for k in range(weights.size):
-                total += words[number, k] * weights[k]
-            if total != sums[number]:
-                return number
-            seen[number] = 1
-    return whole if last_too else -1
+        bad = check_run(words, weights, sums, page, runs[at, 0], runs[at, 1], seen)
+        if bad == words.shape[0]:
+            last_too = True
+        elif bad >= 0:
+            return bad
+    return words.shape[0] if last_too else -1
+
+
+@kernel
+def read_slices(codes, patches, indices, corners, rows_per_native, black, scale, offset, pages, at, out):
+    """Fills some of `out` (batch, slice, view, row, col) with pixels of windows; returns a bad page or -1.
+
+    codes: (patch, slice, view, native_row, col). patches, indices, corners: patch, slices and first row and
+    column of each window. at: which of `out` each window is. offset: the byte of the file at which codes
+    begin. pages: (words, weights, sums, page, seen) of `check_run`, which sees each slice just after it was
+    read: it is in the processor's cache then. No sums: nothing is checked.
+    """
+    words, weights, sums, page, seen = pages
+    slice_bytes = 2 * codes.shape[2] * codes.shape[3] * codes.shape[4]
+    height, width = out.shape[3] // rows_per_native, out.shape[4]
+    last_too = False
+    for k in range(at.size):
+        top, left = corners[k, 0] // rows_per_native, corners[k, 1]
+        bottom = top + height + 2 * (rows_per_native - 1)
+        for j in range(indices.shape[1]):
+            for view in range(out.shape[2]):
+                native = codes[patches[k], indices[k, j], view, top:bottom, left : left + width]
+                _to_pixels(native, rows_per_native, black, scale, out[at[k], j, view])
+            if sums.size:
+                begin = offset + (patches[k] * codes.shape[1] + indices[k, j]) * slice_bytes
+                bad = check_run(words, weights, sums, page, begin, slice_bytes, seen)
+                if bad == words.shape[0]:
+                    last_too = True
+                elif bad >= 0:
+                    return bad
+    return words.shape[0] if last_too else -1

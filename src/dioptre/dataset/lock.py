@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, local
 from typing import Any
 
 from dioptre.errors import FileError
@@ -40,7 +40,7 @@ def say_on_stderr(line: str) -> None:
 
 @contextmanager
 def locked(folder: Path, say: Say = say_on_stderr) -> Iterator[None]:
-    """Keeps others from writing a folder.
+    """Keeps others from writing a folder. A thread that holds a lock may take it again.
 
     Args:
         folder: Made if it does not exist.
@@ -53,20 +53,36 @@ def locked(folder: Path, say: Say = say_on_stderr) -> Iterator[None]:
         raise FileError(f"{folder} is a file, not a folder to write")
     new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
+    here, held = folder.resolve(), _held_here()
+    if here in held:
+        yield
+        return
     path = folder / LOCK
     handle = _take(path, say)
+    held.add(here)
     ended = Event()
     renewal = Thread(target=_renew, args=(path, ended), daemon=True)
     renewal.start()
     try:
         yield
     finally:
+        held.discard(here)
         ended.set()
         renewal.join()
         path.unlink(missing_ok=True)
         os.close(handle)
         if new and not any(folder.iterdir()):
             folder.rmdir()  # what was refused leaves nothing behind
+
+
+_HELD = local()  # folders that each thread writes
+
+
+def _held_here() -> set[Path]:
+    if not hasattr(_HELD, "folders"):
+        _HELD.folders = set()
+    found: set[Path] = _HELD.folders
+    return found
 
 
 def _take(path: Path, say: Say) -> int:
@@ -100,12 +116,17 @@ def _take(path: Path, say: Say) -> int:
 def _refuse_stranger(path: Path) -> None:
     """Raises FileError if there is something of that name that is no lock."""
     try:
-        content = path.read_bytes()[:MOST_LOCK] if path.is_file() else b""
+        content = _head(path) if path.is_file() else b""
     except OSError:
         return  # its owner has just deleted it
     begins = content.lstrip()[:1]
     if path.is_dir() or begins not in (b"", b"{") or len(content) == MOST_LOCK:
         raise FileError(f"{path} is not a lock of dioptre's: write to another folder, or move it away")
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MOST_LOCK)
 
 
 def _hold(handle: int) -> bool | None:
@@ -128,8 +149,8 @@ def _myself() -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any] | None:
     """Returns what a lock says of its owner, or None if it says nothing yet."""
     try:
-        owner = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        owner = json.loads(_head(path))
+    except (OSError, RecursionError, ValueError):
         return None
     return owner if isinstance(owner, dict) and isinstance(owner.get("process"), int) else None
 

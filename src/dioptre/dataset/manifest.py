@@ -211,8 +211,10 @@ def unnamed(path: Path) -> Iterator[Path]:
     try:
         yield partial
         partial.replace(path)
-    except BaseException:
+    except BaseException as error:
         partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(partial)):
+            error.filename = str(path)  # that of a full disk names none, and nobody knows the other
         raise
 
 

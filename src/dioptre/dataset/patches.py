@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float32, Int, UInt16
 
-from dioptre.dataset.checksums import CheckedPages
+from dioptre.dataset.checksums import CheckedPages, no_pages
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.manifest import MANIFEST, canonical, described_by, plain_json, plan_of
 from dioptre.dataset.rows import Row, rows_to_table
@@ -47,7 +47,6 @@ FOLDER = "shards"
 ENDING = "npy"
 
 CODE = np.dtype("<u2")
-MANY = 1024  # slices, from which on it pays to load the compiler
 OPEN_SHARDS = 256  # each open shard holds a file descriptor, of which a process often has 1024
 
 
@@ -215,7 +214,7 @@ class ShardReader:
         self._path = path
         self._format = form
         self._manifest = manifest
-        self._patches = patches
+        self._patches = patches.astype(np.int64, copy=False)
         files = _ShardFiles(path, form.patch_shape, self._shard_size, total, manifest)
         self._shard = lru_cache(OPEN_SHARDS)(files.open)  # knows nothing of self: files close with it
 
@@ -227,16 +226,29 @@ class ShardReader:
         out: Float32[np.ndarray, "batch m view row col"],
     ) -> None:
         """Fills out with pixels, as `PatchReader` says."""
-        patches = self._patches[rows].tolist()
-        self._prefetch(patches, indices)
-        to_pixels = _scale_many if indices.size >= MANY else _scale_few
-        each, (height, width) = self._format.rows_per_native, out.shape[3:]
-        for patch, wanted, (row, col), pixels in zip(patches, indices, corners.tolist(), out, strict=True):
-            native = slice(row // each, (row + height) // each + 2 * (each - 1))
-            shard, at = self._shard(patch // self._shard_size), patch % self._shard_size
+        from dioptre.dataset.kernels import read_slices  # noqa: PLC0415  # numba takes a while to load
+
+        patches, form = self._patches[rows], self._format
+        self._prefetch(patches.tolist(), indices)
+        numbers = patches // self._shard_size
+        scale = np.float32(1.0 / (form.white - form.black))
+        for number in sorted(set(numbers.tolist())):
+            shard, at = self._shard(number), np.flatnonzero(numbers == number)
+            bad = read_slices(
+                shard.codes,
+                patches[at] % self._shard_size,
+                np.array(indices[at], dtype=np.int64, order="C"),  # one type for the compiler
+                np.array(corners[at], dtype=np.int64, order="C"),
+                form.rows_per_native,
+                np.float32(form.black),
+                scale,
+                shard.offset,
+                no_pages() if shard.pages is None else shard.pages.compiled,
+                at,
+                out,
+            )
             if shard.pages is not None:
-                shard.check(shard.pages, at, wanted)  # just before: they are then in the processor's cache
-            to_pixels(shard.codes[at, :, :, native, col : col + width], wanted, self._format, pixels)
+                shard.pages.settle(bad)
 
     def _prefetch(self, patches: Sequence[int], indices: Int[np.ndarray, "batch m"]) -> None:
         """Asks the system to begin reading everything that will be needed."""
@@ -286,16 +298,6 @@ class _Shard:
         """Begins to read some slices, counted through all patches, and nothing beside them."""
         prefetch(self.memory, self.offset + first * self._slice_bytes, count * self._slice_bytes)
 
-    def check(self, pages: CheckedPages, patch: int, indices: Int[np.ndarray, " m"]) -> None:
-        """Raises FileError if slices of a patch are not what was written; looks at each only once."""
-        length, slices = self._slice_bytes, self.codes.shape[1]
-        begin = self.offset + patch * slices * length
-        if len(indices) == slices:
-            pages.check(begin, slices * length)
-        else:
-            for index in indices.tolist():
-                pages.check(begin + index * length, length)
-
     @cached_property
     def _slice_bytes(self) -> int:
         return math.prod(self.codes.shape[2:]) * CODE.itemsize
@@ -336,30 +338,6 @@ def _read_npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
     np.lib.format.read_magic(file)
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     return shape, dtype
-
-
-def _scale_few(
-    codes: UInt16[np.ndarray, "position view native_row col"],
-    wanted: Int[np.ndarray, " slice"],
-    form: StoreFormat,
-    out: Float32[np.ndarray, "slice view row col"],
-) -> None:
-    """Fills out with pixels of some slices: without the compiler, which takes a second to load."""
-    for at, index in enumerate(wanted.tolist()):  # one slice at a time stays in the processor's cache
-        codes_to_patch(codes[index], form, out[at])
-
-
-def _scale_many(
-    codes: UInt16[np.ndarray, "position view native_row col"],
-    wanted: Int[np.ndarray, " slice"],
-    form: StoreFormat,
-    out: Float32[np.ndarray, "slice view row col"],
-) -> None:
-    """Fills out with the same, in less than half of the time."""
-    from dioptre.dataset.kernels import scale_patch  # noqa: PLC0415  # numba takes a while to load
-
-    scale = np.float32(1.0 / (form.white - form.black))
-    scale_patch(codes, wanted, form.rows_per_native, np.float32(form.black), scale, out)
 
 
 def codes_to_patch(

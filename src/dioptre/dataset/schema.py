@@ -158,6 +158,27 @@ CAPTURES = Schema(
     },
 )
 STORES = {"patches": PATCHES, "captures": CAPTURES}
+
+
+def _is_inside(name: str) -> bool:
+    """Returns whether a name leads to a file in the folder, and to none outside of it."""
+    parts = name.split("/")
+    return all(part not in ("", ".", "..") and not set(part) & set("\\\0:") for part in parts)
+
+
+LEDGER = Schema(
+    "a report",
+    {
+        "files": Entry(
+            "an object of the hashes of each file in the folder",
+            lambda value: (
+                isinstance(value, dict)
+                and all(map(_is_inside, value))
+                and all(isinstance(one, list) and one and all(map(is_hash, one)) for one in value.values())
+            ),
+        )
+    },
+)
 WIDE_PICTURES = Schema(
     "a store of wide pictures",
     {

@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Float64, UInt16
+from jaxtyping import Float32, Float64, Shaped, UInt16
 
 from dioptre import __version__
+from dioptre.dataset.bundles import read_bundle
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.manifest import (
     MANIFEST,
     begin_folder,
+    described_by,
     hash_file,
     read_manifest,
     write_file,
@@ -34,6 +36,7 @@ from dioptre.errors import FileError, InputError
 
 KIND, WHAT = "wide-pictures", "a store of wide pictures"
 FOLDER = "pictures"
+KINDS = {"codes": ("u", 4), "depths": ("f", 3), "focus": ("f", 1)}  # of the arrays of a shard
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +59,7 @@ class WidePictureWriter:
         """Makes the folder, or sees that it can be resumed, and returns the shards that are missing."""
         begin_folder(self.path, self._plan, WHAT)
         (self.path / FOLDER).mkdir(exist_ok=True)
-        return [number for number in range(len(self.splits)) if not _shard(self.path, number).exists()]
+        return [number for number in range(len(self.splits)) if not shard_file(self.path, number).exists()]
 
     def write_shard(
         self,
@@ -66,12 +69,12 @@ class WidePictureWriter:
         focus: Float64[np.ndarray, " picture"],
     ) -> None:
         """Writes the pictures of a shard."""
-        path = _shard(self.path, number)
+        path = shard_file(self.path, number)
         write_file(path, lambda file: np.savez(file, codes=codes, depths=depths, focus=focus))
 
     def finish(self) -> None:
         """Writes the manifest, with the hash of all shards."""
-        hashes = [hash_file(_shard(self.path, number)) for number in range(len(self.splits))]
+        hashes = [hash_file(shard_file(self.path, number)) for number in range(len(self.splits))]
         digest = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
         write_manifest(self.path, {**self._plan, "shards": hashes, "sha256": digest})
 
@@ -113,7 +116,8 @@ class WidePictures:
     @cached_property
     def form(self) -> StoreFormat:
         """Ladder, size, black and white."""
-        return StoreFormat.from_json(self.manifest["format"])
+        with described_by(self.path, WHAT):
+            return StoreFormat.from_json(self.manifest["format"])
 
     def __len__(self) -> int:
         return len(self._arrays[0])
@@ -131,10 +135,23 @@ class WidePictures:
         codes, defocus = [], []
         for number, split in enumerate(self.manifest["splits"]):
             if split == self.split:
-                with np.load(_shard(self.path, number)) as shard:
-                    codes.append(shard["codes"])
-                    defocus.append((shard["focus"][:, None, None] - shard["depths"]).astype(np.float32))
+                shard = read_bundle(shard_file(self.path, number), KINDS)
+                self._check(shard_file(self.path, number), shard)
+                codes.append(shard["codes"])
+                defocus.append((shard["focus"][:, None, None] - shard["depths"]).astype(np.float32))
         return np.concatenate(codes), np.concatenate(defocus)
+
+    def _check(self, path: Path, shard: Mapping[str, Shaped[np.ndarray, "..."]]) -> None:
+        """Raises FileError if pictures, maps and focus of a shard do not fit the store or each other."""
+        (count, views, native, cols), maps = shard["codes"].shape, shard["depths"].shape
+        size = self.form.size
+        if (views, native, cols) != (2, size // 2 + 2, size) or shard["codes"].dtype != np.uint16:
+            raise FileError(f"{path} has codes of shape {shard['codes'].shape}, not those of {size} pixels")
+        fits = maps[0] == count and maps[1] == maps[2] > 0 and size % maps[1] == 0
+        if not fits or shard["focus"].shape != (count,):
+            raise FileError(
+                f"{path} has maps of shape {maps}, not those of {count} pictures of {size} pixels"
+            )
 
     def crop(
         self, picture: int, row: int, col: int, size: int
@@ -157,5 +174,6 @@ class WidePictures:
         return pixels, defocus[picture, at[0] : at[0] + length, at[1] : at[1] + length]
 
 
-def _shard(folder: Path, number: int) -> Path:
+def shard_file(folder: Path, number: int) -> Path:
+    """Returns the file of a shard."""
     return folder / FOLDER / f"{number:05d}.npz"

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import BinaryIO, Final
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Bool, Float, Float32, Int, Shaped, UInt8
 
+from dioptre.dataset.bundles import read_bundle
 from dioptre.dataset.store import PatchStore
 from dioptre.errors import FileError
 from dioptre.evaluate.predict import NO_START, in_crop_of
@@ -40,6 +40,11 @@ PAIR: Final = ("l2a-single-green", "l2a-single-dp")  # whose posteriors are kept
 DISPLAY_GAMMA: Final = 2.2
 MISLED: Final = 2  # indices off
 SIDES: Final = (5, 16)  # indices out of focus in which an ambiguous example lies
+
+KINDS: Final = {
+    "patch": ("iu", 1), "name": ("U", 1), "why": ("U", 1), "truth": ("iu", 1), "light": ("U", 1),
+    "ranges": ("f", 2), "slices": ("u", 4), "views": ("u", 4), "curves": ("f", 3), "posteriors": ("f", 3),
+}  # fmt: skip  # of the arrays in the file
 
 Slices = Float32[np.ndarray, "n row col"]
 Errors = Float[np.ndarray, " store"]  # for every patch of the store
@@ -96,11 +101,29 @@ def read_gallery(path: Path) -> Gallery | None:
     """Returns the examples in a file; None if there is none, as beside predictions of an earlier dioptre."""
     if not path.exists():
         return None
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return Gallery(**{one.name: file[one.name] for one in fields(Gallery)})
-    except (BadZipFile, EOFError, KeyError, OSError, TypeError, ValueError) as error:
-        raise FileError(f"{path} holds no example patches ({type(error).__name__})") from None
+    gallery = Gallery(**read_bundle(path, KINDS))
+    fault = _fault(gallery)
+    if fault:
+        raise FileError(f"{path} holds no example patches: {fault}")
+    return gallery
+
+
+def _fault(gallery: Gallery) -> str | None:
+    """Returns what does not fit together, if something does not."""
+    count, n, *size = gallery.slices.shape
+    wanted = {
+        "ranges": (count, 2), "views": (count, 2, *size), "curves": (count, 2, n),
+        **dict.fromkeys(("patch", "name", "why", "truth", "light"), (count,)),
+    }  # fmt: skip
+    for name, shape in wanted.items():
+        if getattr(gallery, name).shape != shape:
+            return f"{name} has shape {getattr(gallery, name).shape}, not {shape}"
+    if gallery.posteriors.shape not in ((0, n, n), (len(PAIR), n, n)):
+        return f"posteriors has shape {gallery.posteriors.shape}"
+    if not min(n, *size) or not ((gallery.truth >= 0) & (gallery.truth < n)).all():
+        return f"a truth is not one of {n} slices of {size}"
+    low, high = gallery.ranges.astype(np.float64).T
+    return None if np.isfinite(low + high).all() else "a range is not finite"
 
 
 def build_gallery(

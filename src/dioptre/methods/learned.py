@@ -22,8 +22,10 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.errors import MethodError, NetworkError
+from dioptre.memory import GIGA, LIMIT, largest_bytes, refuse_larger
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.card import Card as Card  # noqa: PLC0414  # handed on
+from dioptre.methods.footprint import footprint
 from dioptre.methods.measure import workers
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
@@ -39,6 +41,8 @@ BATCH = 32  # looks at a time: enough to keep all cores busy
 CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
 FATAL = 4  # of ONNX Runtime's levels: what is less comes as an exception, or does not matter
 FIRST_RUN_S = 60.0  # that a network from elsewhere may take for its first answer
+NO_MEMORY = "is smaller than requested bytes"  # as ONNX Runtime says it
+AS_ASKED = 1  # ONNX Runtime takes memory as it is asked for, not twice as much each time
 TYPES = {
     "pixels": "tensor(float)",
     "indices": "tensor(int64)",
@@ -141,14 +145,24 @@ def open_network(path: Path) -> "tuple[InferenceSession, dict[str, str], str]":
         NetworkError: If it cannot be read.
     """
     try:
-        content = path.read_bytes()
-        session = session_of(content)
+        content = _read(path)
+        session = session_of(content, bounded=path.parent != WEIGHTS)
         metadata = dict(session.get_modelmeta().custom_metadata_map)
         _ = session.get_inputs(), session.get_outputs()  # names that are no text raise here
     except Exception as error:  # ONNX Runtime raises what it likes
-        reason = (str(error) or repr(error)).splitlines()[0]
-        raise NetworkError(f"{path} cannot be read: {reason}") from None
+        raise NetworkError(f"{path} cannot be read: {_reason(error)}") from None
     return session, metadata, hashlib.sha256(content).hexdigest()
+
+
+def _read(path: Path) -> bytes:
+    """Returns the bytes of a network, if what they ask for is within the limit of memory."""
+    if path.exists() and not path.is_file():
+        raise NetworkError("it is not a file")
+    refuse_larger("it", path.stat().st_size, NetworkError)
+    content = path.read_bytes()
+    if path.parent != WEIGHTS:
+        refuse_larger("it", footprint(content), NetworkError)
+    return content
 
 
 def _check_inputs(session: "InferenceSession", card: Card) -> None:
@@ -207,8 +221,15 @@ def run_network(
     except NetworkError:
         raise
     except Exception as error:  # ONNX Runtime raises what it likes
-        reason = (str(error) or repr(error)).splitlines()[0]
-        raise NetworkError(f"{path} did not answer: {reason}") from None
+        raise NetworkError(f"{path} did not answer: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Returns in a line what ONNX Runtime raised."""
+    text = str(error) or repr(error)
+    if NO_MEMORY in text:
+        return f"it asks for more than {largest_bytes() / GIGA:.3g} GB of memory; {LIMIT} allows more"
+    return text.splitlines()[0]
 
 
 _TRIED: set[Path] = set()  # networks from elsewhere that have answered in time
@@ -241,16 +262,36 @@ def _try(
     return answer
 
 
-def session_of(model: Path | bytes) -> "InferenceSession":
-    """Returns a model, in a file or as bytes, ready to run on all cores."""
+def session_of(model: Path | bytes, bounded: bool = False) -> "InferenceSession":
+    """Returns a model, in a file or as bytes, ready to run on all cores.
+
+    Args:
+        model: The model.
+        bounded: Whether it takes its memory from what all networks from elsewhere share, and no more.
+    """
     import onnxruntime  # noqa: PLC0415  # it takes a while to load
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = workers()
     options.log_severity_level = FATAL
+    if bounded:
+        _bound_memory()
+        options.add_session_config_entry("session.use_env_allocators", "1")
     return onnxruntime.InferenceSession(
         model, options, providers=["CPUExecutionProvider"], enable_fallback=0
     )  # it would print that it tries the same again
+
+
+@cache
+def _bound_memory() -> None:
+    """Bounds what networks from elsewhere take together in this process, by the limit of its first one."""
+    import onnxruntime  # noqa: PLC0415  # it takes a while to load
+
+    kind, place = onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, onnxruntime.OrtMemType.DEFAULT
+    settings = {"max_mem": int(largest_bytes()), "arena_extend_strategy": AS_ASKED}
+    onnxruntime.create_and_register_allocator(
+        onnxruntime.OrtMemoryInfo("Cpu", kind, 0, place), onnxruntime.OrtArenaCfg(settings)
+    )
 
 
 def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:

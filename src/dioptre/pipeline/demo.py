@@ -1,5 +1,6 @@
 """Everything on a small simulated test set: patches, predictions, tables, figures; and one focus curve."""
 
+import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from jaxtyping import Float32
 
+from dioptre.dataset.lock import locked
+from dioptre.dataset.manifest import PARTIAL
 from dioptre.errors import MissingExtraError
 from dioptre.evaluate import figures
 from dioptre.evaluate.tables import PaperTable
@@ -24,6 +27,7 @@ from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves
 
+WORKING = "working-"  # begins the name of the folder of patches and predictions
 SIZE = 128
 TRUTH = 25  # of the textured plane
 STARTS = 7  # of methods with few looks
@@ -65,14 +69,23 @@ def demo(
     """
     simulation = Simulation(patches, seed, split="test")
     simulation.check()
-    out.mkdir(parents=True, exist_ok=True)
-    camera, rng = CameraModel.pixel3(), np.random.default_rng(seed)
+    with locked(out):
+        for leftover in out.glob(f"{WORKING}*{PARTIAL}"):  # of a demo that was killed
+            shutil.rmtree(leftover)
+        return _demo(out, simulation, executor, done)
+
+
+def _demo(
+    out: Path, simulation: Simulation, executor: Executor | None, done: Callable[[str, int, int], None]
+) -> DemoFindings:
+    """Runs the demo in a folder that nobody else writes."""
+    camera, rng = CameraModel.pixel3(), np.random.default_rng(simulation.seed)
     texture = 0.25 * dead_leaves(SIZE + 56, SIZE + 56, rng)
     plane = plane_stack(camera, float(camera.grid.dioptres[TRUTH]), texture, rng, SIZE, **DIM)
     good = focus(plane, grid=camera.grid)
     blank = focus(expose(np.full(plane.shape, 0.1), rng=rng, **DIM), grid=camera.grid)
     curve = _focus_curve(good, plane, camera)
-    with TemporaryDirectory(prefix="working-", dir=out) as folder:
+    with TemporaryDirectory(PARTIAL, WORKING, out) as folder:
         store, predictions = Path(folder) / "patches", Path(folder) / "predictions"
         simulate(store, simulation, executor, lambda n, of: done("simulating", n, of), shard_size=8)
         prediction = Prediction(starts=STARTS)

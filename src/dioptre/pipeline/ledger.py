@@ -21,6 +21,7 @@ from dioptre.dataset.manifest import (
     write_json,
     write_manifest,
 )
+from dioptre.dataset.schema import LEDGER
 from dioptre.errors import FileError
 
 
@@ -76,7 +77,8 @@ def _written_before(out: Path, kind: str) -> dict[str, list[str]]:
         entries = read_json(out / name)
         if entries.get("kind") != kind:
             raise FileError(f"{out} holds {entries.get('kind', 'something else')}, not a {kind}")
-        for file, hashes in entries.get("files", {}).items():
+        LEDGER.check(out / name, entries)
+        for file, hashes in entries["files"].items():
             found.setdefault(file, []).extend(hashes)
     return found
 

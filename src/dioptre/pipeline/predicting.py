@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Int
 
 from dioptre.dataset.lock import locked
@@ -33,8 +34,9 @@ from dioptre.dataset.manifest import (
     write_manifest,
     write_parquet,
 )
+from dioptre.dataset.schema import check_table, is_number
 from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
-from dioptre.errors import InputError, MethodError
+from dioptre.errors import FileError, InputError, MethodError
 from dioptre.evaluate.gallery import build_gallery, choose_examples
 from dioptre.evaluate.origin import origin_of
 from dioptre.evaluate.predict import SCHEMA, Costs, predict
@@ -48,6 +50,7 @@ KIND = "predictions"
 PREDICTIONS = "predictions.parquet"
 PARTS = "parts"
 EXAMPLES = "examples.npz"
+EXAMPLES_HASH = "examples_sha256"  # entry of the manifest
 COSTS = "costs.json"
 EVERYONE = "reading, and what verdicts look at"  # in costs.json, what no method takes alone
 CHOSEN_BY = ("method", "patch", "start", "predicted", "truth")  # columns
@@ -102,7 +105,8 @@ def predict_store(
         examples = choose_examples(store, rows, iterate_parquet(out / PREDICTIONS, CHOSEN_BY))
         write_file(out / EXAMPLES, build_gallery(store, examples, keys, prior).write)
         write_json(out / COSTS, _costs_of_all(parts, len(rows)))
-        write_manifest(out, {**plan, "rows": count, "sha256": hash_file(out / PREDICTIONS)})
+        hashes = {"sha256": hash_file(out / PREDICTIONS), EXAMPLES_HASH: hash_file(out / EXAMPLES)}
+        write_manifest(out, {**plan, "rows": count, **hashes})
     return count
 
 
@@ -110,7 +114,10 @@ def _costs_of_all(parts: Iterable[Path], patches: int) -> dict[str, float]:
     """Returns the seconds that each method takes for a patch."""
     total: dict[str, float] = {}
     for part in parts:
-        for key, seconds in read_json(part.with_suffix(".json")).items():
+        file = part.with_suffix(".json")
+        for key, seconds in read_json(file).items():
+            if not is_number(seconds):
+                raise FileError(f"{file} is damaged: {key!r} took {seconds!r}; delete it and {part.name}")
             total[key or EVERYONE] = total.get(key or EVERYONE, 0.0) + float(seconds)
     return {key: round(seconds / patches, 7) for key, seconds in total.items()}
 
@@ -120,10 +127,20 @@ def _join(parts: Iterable[Path], path: Path) -> int:
     counted: list[int] = []
 
     def write(file: BinaryIO) -> None:
-        counted.append(join_parquet((read_parquet(part) for part in parts), SCHEMA, file))
+        counted.append(join_parquet(map(_read_part, parts), SCHEMA, file))
 
     write_file(path, write)
     return counted[0]
+
+
+def _read_part(path: Path) -> pa.Table:
+    """Returns the predictions of a part, which an earlier run may have written."""
+    table = read_parquet(path)
+    check_table(path, table, SCHEMA)
+    try:
+        return table.select(SCHEMA.names).cast(SCHEMA)
+    except pa.ArrowException as error:
+        raise FileError(f"{path} is damaged: {str(error).splitlines()[0]}; delete it") from None
 
 
 def _write_parts(

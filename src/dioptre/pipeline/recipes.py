@@ -258,7 +258,7 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "l2a-two-step-green",
-                    replace(PAPER_GREEN, learning_rate=1.5e-3, steps=4000, crops=0.6),
+                    replace(PAPER_GREEN, learning_rate=1.5e-3, steps=2500, crops=0.6),
                     SCENES,
                     start_from="l2a-single-green",
                     after=("l2a-single-green",),

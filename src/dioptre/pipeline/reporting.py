@@ -36,6 +36,7 @@ from dioptre.pipeline.ledger import write_all
 from dioptre.pipeline.predicting import EXAMPLES
 from dioptre.pipeline.predictions import iterate_predictions, read_predictions_manifest
 
+KIND: Final = "report"
 MARKDOWN, JSON, PAGE = "tables.md", "tables.json", "index.html"
 FIGURES: Final = "figures"
 HOW_TO_READ: Final = (
@@ -74,7 +75,7 @@ def report(
     command = shlex.join(["dioptre", "report", *(folder.path.name for folder in folders), out.name])
     files = _files(sets, tables, drawn, command)
     about = {"predictions": [folder.origin.to_json() for folder in folders]}
-    write_all(out, "report", files, about, overwrite)
+    write_all(out, KIND, files, about, overwrite)
     return tables
 
 

@@ -10,6 +10,8 @@ from typing import Literal
 
 from dioptre.errors import InputError
 
+MOST_PATCHES = 100_000_000  # of a store: 250 times those of the paper
+
 
 @dataclass(frozen=True)
 class Simulation:
@@ -53,14 +55,16 @@ class Simulation:
 
     def check(self) -> None:
         """Raises InputError if a value is impossible."""
-        if self.patches < 1:
-            raise InputError(f"the number of patches is positive, not {self.patches}")
+        if not 1 <= self.patches <= MOST_PATCHES:
+            raise InputError(
+                f"the number of patches is 1 to {MOST_PATCHES:,}, not {self.patches} (--patches)"
+            )
         if self.seed < 0:
-            raise InputError(f"a seed is 0 or more, not {self.seed}")
+            raise InputError(f"a seed is 0 or more, not {self.seed} (--seed)")
         for name in ("beyond", "featureless", "periodic"):
             share = getattr(self, name)
             if share is not None and not 0 <= share <= 1:
-                raise InputError(f"{name} is a share from 0 to 1, not {share:g}")
+                raise InputError(f"{name} is a share from 0 to 1, not {share:g} (--{name})")
 
 
 @dataclass(frozen=True)
@@ -100,10 +104,11 @@ class Import:
             )
         if not 0 < self.min_depth < self.max_depth:
             raise InputError(
-                f"depths lie between 0 < min < max, not {self.min_depth:g} m and {self.max_depth:g} m"
+                f"depths lie between 0 < min < max, not {self.min_depth:g} m and {self.max_depth:g} m "
+                "(--min-depth, --max-depth)"
             )
         if not 0 <= self.confidence <= 1:
-            raise InputError(f"a confidence lies in [0, 1], not {self.confidence:g}")
+            raise InputError(f"a confidence lies in [0, 1], not {self.confidence:g} (--confidence)")
         Validation.parse(self.validation)  # raises if it is wrong
 
     @property
@@ -216,7 +221,9 @@ class CalibrationJob:
     def check(self) -> None:
         """Raises InputError if a value is impossible."""
         if self.seed < 0 or self.starts < 0:
-            raise InputError(f"seed and starts are 0 or more, not {self.seed} and {self.starts}")
+            raise InputError(
+                f"seed and starts are 0 or more, not {self.seed} and {self.starts} (--seed, --starts)"
+            )
 
 
 def split_list(text: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Is what lies in a folder, or a file, what was written? Everything is read once.
 
-Stores, runs, predictions and wide pictures have hashes in their manifests. A network has none of its own: it
-is loaded, its card is read, and it is asked once. A calibration or a camera is read.
+Stores, runs, predictions, reports and wide pictures have hashes in their manifests. A network has none of
+its own: it is loaded, its card is read, and it is asked once. A calibration or a camera is read.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from dioptre.dataset.manifest import MANIFEST, read_manifest
-from dioptre.dataset.schema import RUN, WIDE_PICTURES, is_hash
+from dioptre.dataset.schema import LEDGER, RUN, WIDE_PICTURES, is_hash
 from dioptre.dataset.shards import CHECKSUMS, Check, verify_file
 from dioptre.dataset.store import READERS, open_patches
 from dioptre.dataset.wide_pictures import KIND as WIDE
+from dioptre.dataset.wide_pictures import shard_file
 from dioptre.errors import DioptreError, FileError, NetworkError
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.calibration import SUFFIX as CALIBRATION
@@ -26,9 +27,10 @@ from dioptre.methods.depth_network import KIND as DEPTH
 from dioptre.methods.depth_network import LEAST, DepthNetwork
 from dioptre.methods.learned import NETWORK, Learned
 from dioptre.optics import CameraModel, FocusGrid, read_toml
+from dioptre.pipeline.predicting import EXAMPLES, EXAMPLES_HASH, PREDICTIONS
 from dioptre.pipeline.predicting import KIND as PREDICTIONS_KIND
-from dioptre.pipeline.predicting import PREDICTIONS
 from dioptre.pipeline.predictions import check_predictions
+from dioptre.pipeline.reporting import KIND as REPORT
 from dioptre.stack import FocalStack
 
 TRAINING = "training"
@@ -116,6 +118,8 @@ def _folder_plan(path: Path) -> _Plan:
         return _run_plan(path, manifest)
     if kind == PREDICTIONS_KIND:
         return _predictions_plan(path, manifest)
+    if kind == REPORT:
+        return _report_plan(path, manifest)
     if kind == DEPTH:
         return _Plan("a training of a depth network", [partial(_verify_weights, path, manifest)])
     if kind == WIDE:
@@ -123,7 +127,7 @@ def _folder_plan(path: Path) -> _Plan:
         shards = enumerate(manifest["shards"])
         return _Plan(
             "a store of wide pictures",
-            [partial(verify_file, path / "shards" / f"{at:05d}.npz", one) for at, one in shards],
+            [partial(verify_file, shard_file(path, at), one) for at, one in shards],
         )
     raise FileError(f"{path} holds {kind}, which this version of dioptre does not know")
 
@@ -151,7 +155,16 @@ def _predictions_plan(path: Path, manifest: Mapping[str, Any]) -> _Plan:
     checks: list[Check] = [partial(_load_predictions, path)]
     if "sha256" not in manifest:
         return _Plan("predictions", checks, (f"{path} has no hash, which earlier versions did not write",))
-    return _Plan("predictions", [partial(verify_file, path / PREDICTIONS, str(manifest["sha256"])), *checks])
+    checks.insert(0, partial(verify_file, path / PREDICTIONS, str(manifest["sha256"])))
+    if EXAMPLES_HASH in manifest:
+        checks.append(partial(verify_file, path / EXAMPLES, str(manifest[EXAMPLES_HASH])))
+    return _Plan("predictions", checks)
+
+
+def _report_plan(path: Path, manifest: Mapping[str, Any]) -> _Plan:
+    LEDGER.check(path / MANIFEST, manifest)
+    files = manifest["files"].items()
+    return _Plan("a report", [partial(verify_file, path / name, one) for name, (one, *_) in files])
 
 
 def _file_checks(path: Path) -> tuple[str, list[Check]]:

@@ -16,6 +16,7 @@ first:
      "start_from": lineage | null, "after": [lineage ...], "teacher": lineage | null}
 """
 
+import io
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -177,8 +178,14 @@ def finish_run(out: Path, plan: Mapping[str, Any], best: ValidationResult) -> No
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
-    """Writes weights or a checkpoint, replacing the file as a whole."""
-    write_file(path, lambda file: torch.save(dict(state), file))
+    """Writes weights or a checkpoint, replacing the file as a whole.
+
+    Raises:
+        OSError: If it cannot be written; torch, which is not told of the file, would raise anything.
+    """
+    content = io.BytesIO()
+    torch.save(dict(state), content)
+    write_file(path, lambda file: file.write(content.getbuffer()))
 
 
 def load_state(path: Path, device: torch.device) -> dict[str, Any] | None:

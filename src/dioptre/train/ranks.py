@@ -17,6 +17,7 @@ from torch import Tensor, distributed, nn
 from torch.distributed.nn.functional import all_reduce
 
 from dioptre.dataset.manifest import write_file
+from dioptre.errors import FileError
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,12 @@ class Rank:
             write_file(path, lambda file: np.save(file, made))
         if self.world > 1:
             distributed.barrier()
-        return np.load(path)
+        try:
+            with path.open("rb") as file:
+                return np.load(file, allow_pickle=False)
+        except Exception as error:  # a damaged head raises nearly anything: TokenError, MemoryError, ...
+            reason = (str(error) or repr(error)).splitlines()[0]
+            raise FileError(f"{path} is damaged ({reason}): delete it, and it is made again") from None
 
 
 class SharedBatchNorm(nn.BatchNorm2d):

@@ -92,7 +92,7 @@ class Recipe:
         if min(self.steps, self.batch, self.width, self.learning_rate) <= 0:
             raise InputError("steps, batch, width and learning rate are positive")
         if self.seed < 0:
-            raise InputError(f"a seed is 0 or more, not {self.seed}")
+            raise InputError(f"a seed is 0 or more, not {self.seed} (--seed)")
         if self.frozen and (self.network != "looks" or self.flips != "none" or self.crops):
             raise InputError(
                 "only a network of looks has a network of one look to freeze; it sees patches as they are"
