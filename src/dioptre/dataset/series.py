@@ -23,6 +23,7 @@ from dioptre.dataset.decoding import (
     quiet_readers,
 )
 from dioptre.dataset.limits import refuse_larger
+from dioptre.dataset.microscopes import reader_elsewhere
 from dioptre.dataset.names import natural_key, numbering, series_pattern, view_of, with_view, without_view
 from dioptre.dataset.stacks import Pictures, Views, Window
 from dioptre.dataset.tiff import TIFF_SUFFIXES, count_pages, open_tiff
@@ -58,7 +59,9 @@ def list_pictures(folder: Path) -> list[Path]:
         found = [file for file in files if file.suffix.lower() in suffixes]
         if found:
             return in_order(found)
-    raise StackFileError(f"the folder {folder} holds no pictures ({' '.join(PICTURE_SUFFIXES)})")
+    told = {file.suffix.lower(): reader_elsewhere(file.suffix) for file in files}
+    hints = "".join(f"; {suffix}: {hint}" for suffix, hint in sorted(told.items()) if hint)
+    raise StackFileError(f"the folder {folder} holds no pictures ({' '.join(PICTURE_SUFFIXES)}){hints}")
 
 
 def in_order(files: Sequence[Path]) -> list[Path]:
