@@ -139,7 +139,7 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     )
 
 
-def _read_alike(file: Path, window: Window, first: Path, like: Picture) -> Picture:
+def _read_alike(file: Path, window: Window, first: Path, like: Picture) -> Shaped[np.ndarray, "h w"]:
     """Returns a part of a picture that must have the size and the bit depth of the first one."""
     if file == first:
         return window.cut(like)
