@@ -53,7 +53,8 @@ def test_a_hole_is_filled_with_what_is_around_it_in_every_slice() -> None:
         filled = region.pixels(slices, codes)[0]
         assert np.isfinite(filled).all()
         np.testing.assert_array_equal(filled[~bad], codes[0][~bad].astype(np.float32))
-        assert filled[bad].std() < 0.6 * codes[0][~bad].std()  # less detail than what is there
+        inner = filled[22:28, 42:50]
+        assert np.abs(np.diff(inner)).mean() < 0.3 * np.abs(np.diff(codes[0][:20])).mean()  # little detail
 
 
 def test_a_hole_in_a_plane_continues_it() -> None:

@@ -125,7 +125,8 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     display = first.suffix.lower() in DISPLAY_SUFFIXES and like.dtype == np.uint8
 
     def read(at: int, window: Window) -> Views:
-        return np.stack([_read_alike(file, window, first, like) for file in slices[at]])
+        views = [_read_alike(file, window, first, like) for file in slices[at]]
+        return np.stack(views) if len(views) > 1 else views[0][None]  # which is not copied
 
     return Pictures(
         source=str(source),
