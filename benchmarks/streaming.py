@@ -41,17 +41,16 @@ TURNS = 3
 
 def laplacian(folder: Path) -> int:
     """Returns the sharpest picture as people find it."""
-    files = sorted(folder.glob("*.jpg"))
-    return int(
-        np.argmax(
-            [cv2.Laplacian(cv2.imread(str(one), cv2.IMREAD_GRAYSCALE), cv2.CV_64F).var() for one in files]
-        )
-    )
+    found = []
+    for file in sorted(folder.glob("*.jpg")):
+        grey = np.asarray(cv2.imread(str(file), cv2.IMREAD_GRAYSCALE))
+        found.append(cv2.Laplacian(grey, cv2.CV_64F).var())
+    return int(np.argmax(found))
 
 
 def decoding(folder: Path) -> int:
     """Returns how many pictures there are, having decoded them."""
-    return len([cv2.imread(str(one), cv2.IMREAD_UNCHANGED).shape for one in folder.glob("*.jpg")])
+    return sum(cv2.imread(str(file), cv2.IMREAD_UNCHANGED) is not None for file in folder.glob("*.jpg"))
 
 
 def whole(path: Path) -> int:

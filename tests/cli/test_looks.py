@@ -61,7 +61,7 @@ def bright(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def write(path: Path, position: float) -> str:
     """Writes a picture whose brightness names a position."""
-    cv2.imwrite(str(path), np.full((64, 64), round(2.55 * position), np.uint8))
+    cv2.imwrite(str(path), np.full((64, 64), round(655.35 * position), np.uint16))  # linear
     return str(path)
 
 

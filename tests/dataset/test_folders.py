@@ -4,6 +4,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import tifffile
 
 from dioptre.dataset.folders import OwnCapture, capture_format, list_folders, own_labels, read_codes
 from dioptre.optics import CameraModel, FocusGrid
@@ -134,6 +135,14 @@ def test_the_right_view_may_be_apart(tmp_path: Path) -> None:
     np.save(file.parent / "right.npy", codes[:2, 1])
     with pytest.raises(ValueError, match="two views of the same slices"):
         read_codes(OwnCapture.from_toml(file))
+
+
+def test_both_views_may_be_pages_of_one_file_if_its_axes_are_told(tmp_path: Path) -> None:
+    file = write_capture(tmp_path, labels="l.csv", slices="both.tif", axes="ZVYX")
+    tifffile.imwrite(file.parent / "both.tif", CODES, photometric="minisblack")
+    np.testing.assert_array_equal(read_codes(OwnCapture.from_toml(file))[0], CODES)
+    file = write_capture(tmp_path / "other", labels="l.csv", axes="ZQYX")
+    assert "not 'ZQYX'" in refused(file)
 
 
 def test_one_view_is_enough(tmp_path: Path) -> None:

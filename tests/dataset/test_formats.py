@@ -180,6 +180,7 @@ def test_a_missing_reader_is_named_with_its_extra(tmp_path, monkeypatch, module,
 def test_what_is_not_read_is_named_with_what_would_read_it(tmp_path, name, said):
     (tmp_path / name).write_bytes(b"something")
     assert said in refusal(tmp_path / name)
+    assert said in refusal(tmp_path)  # a folder of such
 
 
 # Zarr

@@ -87,6 +87,15 @@ def test_a_window_of_a_tiff_is_read_whatever_its_compression(tmp_path, compressi
         np.testing.assert_array_equal(pictures.read(at, Window(2, 3, 9, 11))[0], green[at, 2:9, 3:11])
 
 
+def test_a_window_does_not_keep_the_whole_picture(tmp_path):
+    write_series(tmp_path, ["0.png", "1.png"])
+    pictures = open_pictures(tmp_path)
+    for at in range(2):
+        window = pictures.read(at, Window(2, 3, 9, 11))
+        assert window.shape == (1, 7, 8)
+        assert window.base is None
+
+
 def test_exif_orientation_is_ignored(tmp_path):
     file = write(tmp_path / "0.jpg", noise(ROWS, COLS))
     tiff = b"II*\0\x08\0\0\0\x01\0" + struct.pack("<HHIHHI", 0x0112, 3, 1, 6, 0, 0)  # rotate by 90 degrees

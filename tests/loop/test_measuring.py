@@ -75,6 +75,18 @@ def test_only_the_regions_are_read_and_each_slice_once(codes: np.ndarray) -> Non
     assert sorted(asked) == [(at, Window(20, 10, 50, 60)) for at in range(N)]
 
 
+def test_pictures_that_must_be_decoded_are_decoded_one_by_one_whatever_the_region(
+    codes: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BLOCK", 2 * ROWS * COLS)  # of one slice of two views
+    names, seen = tuple(str(at) for at in range(N)), []
+    pictures = Pictures("some", codes.shape, codes.dtype, names, lambda at, window: window.cut(codes[at]))
+    for one, many in ((pictures, N), (codes, 1)):
+        seen.clear()
+        focus(one, roi=(0, 0, 16, 16), progress=lambda done, _: seen.append(done))
+        assert len(seen) == many
+
+
 def test_no_more_slices_are_held_than_there_are_threads(
     codes: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:

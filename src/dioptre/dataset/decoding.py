@@ -100,7 +100,7 @@ def mean_green(
     cell: Shaped[np.ndarray, "2 2"],
     names: bytes,
     black: Sequence[int],
-) -> Picture:
+) -> Shaped[np.ndarray, "half_row half_col"]:
     """Returns the mean of the two greens of each Bayer cell, black subtracted.
 
     Args:

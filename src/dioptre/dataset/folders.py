@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Shaped, UInt16
 
+from dioptre.dataset.axes import Wanted
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.labels import FrameSize, Labels, map_factor
 from dioptre.dataset.limits import read_text
@@ -42,7 +43,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 ENTRIES: dict[str, tuple[type, ...]] = {
     "camera": (str,), "scene": (str,), "split": (str,), "slices": (str,), "right": (str,), "order": (str,),
     "dioptres": (list,), "black": (int, float), "white": (int, float), "depth": (str,), "depth_unit": (str,),
-    "confidence": (str,), "labels": (str,), "light": (str,),
+    "confidence": (str,), "labels": (str,), "light": (str,), "axes": (str,),
 }  # fmt: skip
 
 Codes = UInt16[np.ndarray, "slice view row col"]
@@ -68,6 +69,8 @@ class OwnCapture:
         confidence: Of the depth; None if it is 1 wherever the depth is known.
         labels: The table of labels, if there is one.
         light: "normal", "dark" or whatever tells captures apart.
+        axes: What the axes of a TIFF or an array are (dataset/axes.py), such as "ZVYX" for left and right;
+            None if the file tells.
     """
 
     name: str
@@ -85,9 +88,11 @@ class OwnCapture:
     confidence: Path | None = None
     labels: Path | None = None
     light: str = "normal"
+    axes: str | None = None
 
     def __post_init__(self) -> None:
         _one_of("split", self.split, SPLITS)
+        Wanted(self.axes)  # checks them
         _one_of("order", self.order, (FAR_FIRST, NEAR_FIRST))
         _one_of("depth_unit", self.depth_unit, tuple(PER_METRE))
         if len(self.name) > LONGEST_NAME:
@@ -133,7 +138,7 @@ class OwnCapture:
         named = table["camera"]
         camera = CameraModel.pixel3() if named == "pixel3" else CameraModel.from_toml(folder / named)
         given: dict[str, Any] = {key: folder / table[key] for key in PATHS if key in table}
-        given |= {key: table[key] for key in ("order", "depth_unit", "light") if key in table}
+        given |= {key: table[key] for key in ("order", "depth_unit", "light", "axes") if key in table}
         given |= {key: float(table[key]) for key in ("black", "white") if key in table}
         dioptres = table.get("dioptres")
         return cls(
@@ -169,7 +174,7 @@ def read_codes(capture: OwnCapture) -> tuple[Codes, float]:
         StackFileError: If pictures cannot be read, are not 8- or 16-bit codes, or do not fit the ladder, the
             camera or each other.
     """
-    pictures = read_pictures(capture.slices)
+    pictures = read_pictures(capture.slices, wanted=Wanted(capture.axes))
     codes, white = pictures.codes, pictures.white
     if capture.right is not None:
         codes = _join_views(capture, codes)
@@ -193,7 +198,7 @@ def _join_views(
     capture: OwnCapture, left: Shaped[np.ndarray, "slice view row col"]
 ) -> Shaped[np.ndarray, "slice 2 row col"]:
     assert capture.right is not None
-    right = read_pictures(capture.right).codes
+    right = read_pictures(capture.right, wanted=Wanted(capture.axes)).codes
     if left.shape != right.shape or left.shape[1] != 1 or left.dtype != right.dtype:
         raise StackFileError(
             f"{capture.slices} and {capture.right} are not two views of the same slices: "

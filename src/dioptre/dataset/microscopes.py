@@ -22,14 +22,16 @@ from dioptre.errors import InputError, MissingExtraError, StackFileError
 EXTRAS: Final = {".zarr": "zarr", ".nd2": "nd2", ".czi": "czi"}
 ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(
-        (".lif", ".oib", ".oif", ".vsi", ".lsm", ".stk", ".ims"), "Fiji saves it as OME-TIFF, which is"
+        (".lif", ".oib", ".oif", ".vsi", ".lsm", ".stk", ".ims"), "Fiji saves it as OME-TIFF, which is read"
     ),
-    **dict.fromkeys((".dcm", ".ima"), "DICOM is not; pydicom's pixel_array, saved as .npy, is"),
-    **dict.fromkeys((".fits", ".fit", ".fts"), "astropy's fits.getdata, saved as .npy, is"),
-    **dict.fromkeys((".h5", ".hdf5", ".mat"), "h5py reads it; the array, saved as .npy, is"),
-    **dict.fromkeys((".nii", ".nrrd", ".mha", ".mhd"), "SimpleITK reads it; the array, saved as .npy, is"),
-    **dict.fromkeys((".psd", ".xcf", ".pdf", ".svg"), "export the pictures as PNG or TIFF, which are"),
-    **dict.fromkeys((".zip", ".tar", ".gz", ".7z", ".rar"), "unpack it; the folder is"),
+    **dict.fromkeys((".dcm", ".ima"), "DICOM never is; pydicom's pixel_array, saved as .npy, is read"),
+    **dict.fromkeys((".fits", ".fit", ".fts"), "astropy's fits.getdata, saved as .npy, is read"),
+    **dict.fromkeys((".h5", ".hdf5", ".mat"), "h5py reads it; the array, saved as .npy, is read"),
+    **dict.fromkeys(
+        (".nii", ".nrrd", ".mha", ".mhd"), "SimpleITK reads it; the array, saved as .npy, is read"
+    ),
+    **dict.fromkeys((".psd", ".xcf", ".pdf", ".svg"), "export the pictures as PNG or TIFF, which are read"),
+    **dict.fromkeys((".zip", ".tar", ".gz", ".7z", ".rar"), "unpack it; the folder is read"),
 }
 
 

@@ -23,6 +23,7 @@ from dioptre.dataset.decoding import (
     quiet_readers,
 )
 from dioptre.dataset.limits import refuse_larger
+from dioptre.dataset.microscopes import reader_elsewhere
 from dioptre.dataset.names import natural_key, numbering, series_pattern, view_of, with_view, without_view
 from dioptre.dataset.stacks import Pictures, Views, Window
 from dioptre.dataset.tiff import TIFF_SUFFIXES, count_pages, open_tiff
@@ -58,7 +59,9 @@ def list_pictures(folder: Path) -> list[Path]:
         found = [file for file in files if file.suffix.lower() in suffixes]
         if found:
             return in_order(found)
-    raise StackFileError(f"the folder {folder} holds no pictures ({' '.join(PICTURE_SUFFIXES)})")
+    told = {file.suffix.lower(): reader_elsewhere(file.suffix) for file in files}
+    hints = "".join(f"; {suffix}: {hint}" for suffix, hint in sorted(told.items()) if hint)
+    raise StackFileError(f"the folder {folder} holds no pictures ({' '.join(PICTURE_SUFFIXES)}){hints}")
 
 
 def in_order(files: Sequence[Path]) -> list[Path]:
@@ -122,7 +125,8 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     display = first.suffix.lower() in DISPLAY_SUFFIXES and like.dtype == np.uint8
 
     def read(at: int, window: Window) -> Views:
-        return np.stack([_read_alike(file, window, first, like) for file in slices[at]])
+        views = [_read_alike(file, window, first, like) for file in slices[at]]
+        return np.stack(views) if len(views) > 1 else views[0][None]  # which is not copied
 
     return Pictures(
         source=str(source),
@@ -136,7 +140,7 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     )
 
 
-def _read_alike(file: Path, window: Window, first: Path, like: Picture) -> Picture:
+def _read_alike(file: Path, window: Window, first: Path, like: Picture) -> Shaped[np.ndarray, "h w"]:
     """Returns a part of a picture that must have the size and the bit depth of the first one."""
     if file == first:
         return window.cut(like)

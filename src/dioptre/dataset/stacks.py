@@ -151,6 +151,8 @@ class Pictures:
             StackFileError: If it cannot be read, or is not like the others.
         """
         views = self.reader(at, self.whole if window is None else window)
+        if self.array is None and window is not None and window != self.whole:
+            views = views.copy()  # a view of it would keep the whole picture
         return views.astype(views.dtype.newbyteorder("="), copy=False)
 
     def read_some(self, slices: Sequence[int]) -> Codes:

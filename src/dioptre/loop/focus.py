@@ -95,7 +95,8 @@ def focus(
         subject: Which of several depths, or of several regions in focus, decides: what fills most of the
             "centre", the "nearest" to the camera, the "largest", or the "most-confident".
         black: Value of black; 0 by default.
-        white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
+        white: Value of white; by default the largest of an 8- or 16-bit integer dtype, 1.0 for floats, and
+            for others and for floats above 2 the highest value that there is.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior. Only methods that
             know probabilities heed it.
         camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
@@ -154,16 +155,13 @@ def focus_from(
         method: Key of a method for so many looks, the file of a network, or an Autofocuser; by default ours
             for as many views as there are.
         grid: The ladder; that of the published data set by default, and the result says so (assumed-camera).
-        where: The region's centre in the camera's frame as (x, y), each in [-1, 1]; if the frame is the whole
-            of it, its region tells.
+        where: The region's centre in the camera's frame, (x, y) in [-1, 1]; its place in `frame` by default.
         roi: A region (x, y, w, h) in pixels; the whole picture by default.
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior.
         camera: Whose pictures these are: a CameraModel (positions are dioptres), FocusSteps
-            (dioptre.loop.steps), or a camera file. The answer is in its unit, the network is told neither
-            position nor place, and what lies more than 24 steps away is beyond an end, unless the region is
-            large enough to be shown smaller.
+            (dioptre.loop.steps), or a camera file. The answer is in its unit.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
         gamma: "srgb" if the values are a display's, as of a JPEG; they are linear by default.
 
@@ -177,19 +175,17 @@ def focus_from(
     ladder = Ladder(FocusGrid.learnaf() if grid is None else grid, assumed=grid is None)
     at_each = [steps.check(one) if steps else to_index(one, ladder.grid) for _, one in looks]
     pixels, notes = look_pixels(looks, black, white, gamma)
-    views = pixels.shape[1]
+    views, shape = pixels.shape[1], (pixels.shape[2], pixels.shape[3])
     row = method_of_looks(method, len(looks), views)
-    shape = (pixels.shape[2], pixels.shape[3])
-    regions = to_rois(roi, shape)
-    if len(regions) > 1:
-        raise InputError(f"a look has one region, not {len(regions)}")
-    place = place_of(regions[0], shape, to_where(where))
+    region, *more = to_rois(roi, shape)
+    if more:
+        raise InputError(f"a look has one region, not {1 + len(more)}")
     asked = _Question(row, row.build(), ladder, to_prior(prior), VIEW_CODES, check_risk(risk))
-    shown = cut(pixels, regions[0])
     if steps is not None:
-        found = ask_looks(asked.asker(views, regions[0]), steps, shown, np.array(at_each))
+        found = ask_looks(asked.asker(views, region), steps, cut(pixels, region), np.array(at_each))
     else:
-        found = asked.looks(shown, np.array([at_each]), regions[0], place)
+        place = place_of(region, shape, to_where(where))
+        found = asked.looks(cut(pixels, region), np.array([at_each]), region, place)
     return replace(found, notes=notes)
 
 

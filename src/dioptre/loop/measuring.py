@@ -100,7 +100,8 @@ def measure_regions(
         return _Found(curve, parts, SliceExposures.of(pixels), samples, None if single else pixels)
 
     found: list[list[_Found]] = [[] for _ in regions]
-    runs = slices.blocks(max(wanted, slices.views * math.prod(window.shape)))
+    decoded = window.shape if slices.pictures.array is not None else slices.shape
+    runs = slices.blocks(max(wanted, slices.views * math.prod(decoded)))
     for run, each in zip(runs, stream(slices, runs, window, work), strict=True):
         for mine, one in zip(found, each, strict=True):
             mine.append(one)

@@ -2,20 +2,21 @@
 
 Where whole rows and columns of the border do not count, as registration leaves them, the region is cropped.
 The holes that remain are filled, from their borders inwards, with the mean of what is around them, which has
-no detail: so they add nothing to a measure of contrast, and all slices have the same ones.
+little detail: so they add little to a measure of contrast, and all slices have the same ones.
 """
 
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float32, Int, Shaped
+from jaxtyping import Bool, Float32, Int, Shaped
 
 from dioptre.dataset.stacks import Window
 from dioptre.errors import InputError
 from dioptre.loop.slices import LOST, Mask, Slices
 from dioptre.methods.measure import MIN_SIZE
 
+NEIGHBOURS: Final = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))  # down, right
 EDGE: Final = 0.05  # of a border's pixels do not count: then the border does not
 
 
@@ -86,33 +87,42 @@ def _crop(holes: Mask) -> Window:
 
 
 @dataclass(frozen=True, eq=False)
-class Filling:
-    """How holes are filled: from their borders inwards, each pixel with the mean of its known neighbours.
+class Layer:
+    """Pixels of holes that are filled at the same time.
 
     Attributes:
-        layers: Of each layer, the flat places of its pixels and those of four neighbours of each, of which
-            those that are not known are the pixel's first known one again.
+        here: Their flat places.
+        around: Those of the eight neighbours of each.
+        known: Which of these are known by then.
     """
 
-    layers: tuple[tuple[Int[np.ndarray, " hole"], Int[np.ndarray, "4 hole"]], ...]
+    here: Int[np.ndarray, " hole"]
+    around: Int[np.ndarray, "8 hole"]
+    known: Bool[np.ndarray, "8 hole"]
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """How holes are filled: from their borders inwards, each pixel with the mean of its known neighbours."""
+
+    layers: tuple[Layer, ...]
 
     @classmethod
     def of(cls, holes: Mask) -> "Filling":
         """Returns how the holes of a region are filled."""
         cols = holes.shape[1]
-        known = np.pad(~holes, 1)
         wide = cols + 2
-        flat = known.ravel()
-        left = np.flatnonzero(~np.pad(~holes, 1, constant_values=True))
+        flat = np.pad(~holes, 1).ravel()  # beyond the border nothing is known
+        left = np.flatnonzero(np.pad(holes, 1))
+        steps = np.array([[down * wide + right] for down, right in NEIGHBOURS])
         layers = []
         while len(left):
-            beside = left + np.array([[-wide], [wide], [-1], [1]])
-            seen = flat[beside]
-            now = seen.any(axis=0)
-            here, around, seen = left[now], beside[:, now], seen[:, now]
-            first = np.take_along_axis(around, seen.argmax(axis=0)[None], axis=0)
-            around = np.where(seen, around, first)
-            layers.append((_unpadded(here, wide, cols), _unpadded(around, wide, cols)))
+            around = left + steps
+            known = flat[around]
+            now = known.any(axis=0)
+            here = left[now]
+            places = np.where(known[:, now], around[:, now], here)  # itself where there is none
+            layers.append(Layer(_unpadded(here, wide, cols), _unpadded(places, wide, cols), known[:, now]))
             flat[here] = True
             left = left[~now]
         return cls(tuple(layers))
@@ -121,8 +131,9 @@ class Filling:
         """Returns pixels without holes."""
         filled = pixels.copy()
         for view in filled.reshape(len(filled), -1):
-            for here, around in self.layers:
-                view[here] = view[around].mean(axis=0)
+            for layer in self.layers:
+                values = np.where(layer.known, view[layer.around], np.float32(0))
+                view[layer.here] = values.sum(axis=0) / layer.known.sum(axis=0, dtype=np.float32)
         return filled
 
 

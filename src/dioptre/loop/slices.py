@@ -9,6 +9,7 @@ none, so that all slices are compared by the same pixels (`loop.regions`). A sli
 out instead.
 """
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -277,14 +278,15 @@ class _Seen:
         highs: list[float] = []
         bad: list[Mask | None] = []
         for one in codes:
-            good = np.isfinite(np.asarray(one)) & ~np.ma.getmaskarray(one)
-            values = np.asarray(one)
-            if good.all():
+            values, masked = np.asarray(one), np.ma.getmask(one) is not np.ma.nomask
+            low, high = float(values.min()), float(values.max())  # NaN if there is any
+            if not masked and math.isfinite(low) and math.isfinite(high):
                 bad.append(None)
-                lows.append(float(values.min()))
-                highs.append(float(values.max()))
+                lows.append(low)
+                highs.append(high)
                 continue
-            bad.append(~good.all(axis=0))
+            good = np.isfinite(values) & ~np.ma.getmaskarray(one)
+            bad.append(None if good.all() else ~good.all(axis=0))
             if good.any():
                 lows.append(float(values[good].min()))
                 highs.append(float(values[good].max()))

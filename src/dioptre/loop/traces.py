@@ -26,6 +26,7 @@ SAMPLES: Final = 56  # of a picture in each direction, about
 COARSE: Final = 32  # pixels in each direction of the pictures that are matched
 GRID: Final = 8  # pixels between the borders of JPEG blocks
 FEW: Final = 6  # slices whose blocks are measured: all are compressed alike
+STRIP: Final = 128  # rows whose steps are measured at a time
 TINY: Final = 1e-12
 
 
@@ -143,7 +144,8 @@ class Samples:
         """
         if not (np.isfinite(pixels.min()) and np.isfinite(pixels.max())):
             pixels = np.nan_to_num(pixels, nan=0.0, posinf=1.0, neginf=0.0)
-        return cls(second_differences(pixels), _coarse(pixels), column_steps(pixels[blocks]))
+        shown = pixels if blocks.all() else pixels[blocks]
+        return cls(second_differences(pixels), _coarse(pixels), column_steps(shown))
 
     def reversed(self) -> "Samples":
         """Returns the samples of the same slices in the opposite order."""
@@ -192,7 +194,12 @@ def second_differences(pixels: Pixels) -> list[Float32[np.ndarray, "slice down a
 
 def column_steps(pixels: Pixels) -> Float[np.ndarray, "slice step"]:
     """Returns the mean absolute step from each column to the next, of every other row of the first view."""
-    return np.abs(np.diff(pixels[:, 0, ::2], axis=2)).mean(axis=1, dtype=np.float64)
+    lines = pixels[:, 0, ::2]
+    total = np.zeros((len(pixels), pixels.shape[3] - 1))
+    for first in range(0, lines.shape[1], STRIP):  # of a large picture, little is held at a time
+        strip = lines[:, first : first + STRIP]
+        total += np.abs(np.diff(strip, axis=2)).sum(axis=1, dtype=np.float64)
+    return total / lines.shape[1]
 
 
 def blockiness(steps: Float[np.ndarray, "slice step"]) -> float:
