@@ -53,6 +53,7 @@ from dioptre.loop.request import (
     to_prior,
 )
 from dioptre.loop.result import Depth, FocusResult, Roi
+from dioptre.loop.signal import bright_places, side_by_side
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Reason, Verdict, judge, judge_posterior
@@ -64,6 +65,7 @@ from dioptre.posterior import DepthPrior
 from dioptre.stack import VIEW_CODES, FocalStack
 
 EVEN: Final = DepthPrior.even()
+NOTHING_SEEN: Final = frozenset({Reason.FLAT_CURVE, Reason.UNSURE})
 
 AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
 
@@ -126,10 +128,8 @@ def focus(
     if len(regions) > 1:
         return choose_given(regions, chosen, shape, ladder.falling)
     parts = asked.parts(pixels, rois[0], regions[0])
-    if not parts:  # of one depth
-        return replace(regions[0], depths=())
     told = [_with_own(one, steps, own) for one in parts.values()]
-    return decide(list(parts), told, chosen, ladder.falling)
+    return decide(list(parts), told, chosen, ladder.falling) if parts else replace(regions[0], depths=())
 
 
 def focus_from(
@@ -206,8 +206,16 @@ class _Question:
     risk: float
 
     def whole_stack(self, pixels: Pixels, roi: Roi | None, where: tuple[float, float] | None) -> FocusResult:
-        """Returns what a region of all slices says."""
+        """Returns what a region of all slices says; one that is mostly black is asked where its signal is."""
         region = cut(pixels, roi)
+        found = self._region(region, roi, where)
+        places = bright_places(region) if NOTHING_SEEN.intersection(found.reasons) else None
+        if places is None:
+            return found
+        bright = replace(self._region(side_by_side(region, places), roi, where), depths=())
+        return found if NOTHING_SEEN.intersection(bright.reasons) else bright
+
+    def _region(self, region: Pixels, roi: Roi | None, where: tuple[float, float] | None) -> FocusResult:
         shown = region[::-1] if self.ladder.falling else region
         stack = self._stack(shown[None], None, where)
         return self._answer(stack, Exposure.of(region), roi, tiles_of(shown), ())
