@@ -42,6 +42,7 @@ from dioptre.loop.inputs import (
     to_slices,
     to_where,
 )
+from dioptre.loop.preview import preview_of
 from dioptre.loop.request import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
 from dioptre.loop.request import (
     AnyMethod,
@@ -126,10 +127,15 @@ def focus(
         regions = [asked.whole_stack(pixels, one, place_of(one, shape, slices.where)) for one in rois]
         regions = [_with_own(one, steps, own) for one in regions]
     if len(regions) > 1:
-        return choose_given(regions, chosen, shape, ladder.falling)
+        return _shown(choose_given(regions, chosen, shape, ladder.falling), pixels)
     parts = asked.parts(pixels, rois[0], regions[0])
     told = [_with_own(one, steps, own) for one in parts.values()]
-    return decide(list(parts), told, chosen, ladder.falling) if parts else replace(regions[0], depths=())
+    found = decide(list(parts), told, chosen, ladder.falling) if parts else replace(regions[0], depths=())
+    return _shown(found, pixels)
+
+
+def _shown(result: FocusResult, pixels: Pixels) -> FocusResult:
+    return replace(result, preview=preview_of(pixels, result))
 
 
 def focus_from(

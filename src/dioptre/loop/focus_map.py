@@ -88,7 +88,7 @@ def focus_map(
     Raises:
         DioptreError: The frames, the patches or the method cannot be used; the message says why.
     """
-    _check_method(method)
+    method = _measure_of(method)
     slices = to_slices(frames, black, white)
     ladder = to_ladder(len(slices.codes), slices.grid if grid is None else grid, None, None).grid
     lattice = PatchLattice(*slices.shape, to_count("size", size), to_count("stride", stride))
@@ -115,12 +115,14 @@ class _Counter:
         self.tell(self.count, self.total)
 
 
-def _check_method(method: Any) -> None:
+def _measure_of(method: Any) -> str:
+    """Returns the key of a measure."""
     if not isinstance(method, str):
         raise MethodError(f"focus_map() takes the key of a measure, not {method!r}")
-    if method not in MEASURES:
-        find_method(method)
+    key = find_method(method).key
+    if key not in MEASURES:
         raise MethodError(f"focus_map() takes contrast and dual-pixel measures, not the network {method}")
+    return key
 
 
 def to_count(name: str, value: Any) -> int:
