@@ -6,10 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.base
 ALL := $(VENV)/.installed
+DOCS := $(VENV)/.docs
 BARE := .venv-base
 PIP := -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-base check format bench browser clean help
+.PHONY: demo test test-base check format docs bench browser clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -32,6 +33,9 @@ format: $(ALL) ## rewrite the source in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: $(DOCS) ## the site, built strictly into site/
+	$(BIN)/mkdocs build --strict --quiet
+
 bench: $(ALL) ## the speed tables, as ratios in one run
 	$(BIN)/dioptre bench
 
@@ -44,7 +48,7 @@ browser: ## Chromium for the test of the page, where apt can install it; the tes
 	else echo "no Chromium and no apt-get for it: the test of the page will be skipped"; fi
 
 clean: ## forget the environments and what was made
-	rm -rf $(VENV) $(BARE) demo
+	rm -rf $(VENV) $(BARE) demo site
 
 # Without torch, which most package indices send with gigabytes of CUDA.
 $(BASE): pyproject.toml constraints.txt
@@ -57,6 +61,10 @@ $(BASE): pyproject.toml constraints.txt
 $(ALL): $(BASE)
 	$(BIN)/python $(PIP) --editable '.[cluster,figures,formats,train]' --group dev
 	touch $(ALL)
+
+$(DOCS): $(BASE) mkdocs.yml
+	$(BIN)/python $(PIP) --group docs
+	touch $(DOCS)
 
 $(BARE)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(BARE)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if page.name != "log.md"]  # which keeps its history
 ROOMS = {path.stem for path in (ROOT / "src" / "dioptre").iterdir()} - {"__init__", "__pycache__", "weights"}
 SPAN = re.compile(r"`([^`\n]+)`")

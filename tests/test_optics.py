@@ -576,3 +576,11 @@ def test_bad_files_are_named(old: str, new: str, message: str, tmp_path: Path) -
     path.write_text(WRITTEN.replace(old, new), encoding="utf-8")
     with pytest.raises(FileError, match=r"bad\.toml .*" + message):
         CameraModel.from_toml(path)
+
+
+def test_dioptres_are_not_negative_but_rounding_is_forgiven() -> None:
+    grid = FocusGrid(np.sort(3.3 - 0.1 * np.arange(34)))
+    assert grid.dioptres[0] == 0.0
+    assert grid.index_to_metres(0) == np.inf
+    with pytest.raises(InputError, match=r"0 \(infinity\) or more, not -0\.1"):
+        FocusGrid(np.array([-0.1, 0.0, 0.1]))

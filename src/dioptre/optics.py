@@ -29,6 +29,7 @@ from dioptre.errors import FileError, InputError
 
 MOST_POSITIONS = 10_000  # of an even ladder: more than any lens has
 MOST_TOML = 16_000_000  # bytes
+ROUNDING = 1e-9  # of the nearest focus: what is less than this off infinity was meant to be infinity
 GREEN_UM = 0.55  # wavelength
 AIRY_SIGMA = 0.44  # of the Gaussian closest to an Airy disc, in wavelengths times the working f-number
 ABERRATION_PX = 0.4  # sigma of what a lens made for its pixels leaves in focus
@@ -76,6 +77,12 @@ class FocusGrid:
         if not np.isnan(dioptres).all():
             if not np.isfinite(dioptres).all():
                 raise InputError("a focus grid's dioptres are finite (0 is infinity), or all unknown")
+            dioptres[np.abs(dioptres) < ROUNDING * np.abs(dioptres).max()] = 0.0
+            if (dioptres < 0).any():
+                raise InputError(
+                    f"dioptres are 0 (infinity) or more, not {dioptres[dioptres < 0][0]:g}: no lens focuses "
+                    "farther than that"
+                )
             if (np.diff(dioptres) <= 0).any():
                 at = int(np.argmax(np.diff(dioptres) <= 0))
                 raise InputError(

@@ -135,6 +135,25 @@ class FocalStack:
         return GREEN_VIEWS * self.view_codes
 
 
+def stack_of_array(codes: Shaped[np.ndarray, "..."]) -> "FocalStack":
+    """Returns the stack of one scene from an array (slice, row, col) or (slice, 1 or 2 views, row, col).
+
+    Black is 0; white is the largest value of an integer type of 8 or 16 bits, 1 for floats.
+    """
+    views = codes[:, None] if codes.ndim == 3 else codes
+    if views.ndim != 4 or views.shape[1] not in (1, 2) or 0 in views.shape:
+        raise InputError(
+            f"a stack is (slice, row, col) or (slice, 2 views, row, col), not an array of shape {codes.shape}"
+        )
+    if codes.dtype in (np.uint8, np.uint16):
+        white = float(np.iinfo(codes.dtype).max)
+    elif np.issubdtype(codes.dtype, np.floating):
+        white = 1.0
+    else:
+        raise InputError(f"say what white is: {codes.dtype} pixels do not tell; divide by it, as floats")
+    return FocalStack.full(codes_to_pixels(views, 0.0, white)[None])
+
+
 def codes_to_pixels(
     codes: Shaped[np.ndarray, "..."], black: float, white: float
 ) -> Float32[np.ndarray, "..."]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dioptre.methods import METHODS, Problem, best_index, find_method, scores
+from dioptre.errors import InputError, MethodError
+from dioptre.methods import ALIASES, METHODS, Problem, best_index, find_method, scores
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
@@ -244,3 +245,30 @@ def test_a_key_like_no_other_gets_no_suggestion() -> None:
 def test_a_dual_pixel_row_among_others_needs_two_views(six: FocalStack) -> None:
     with pytest.raises(ValueError, match="census-transform compares a left and a right view"):
         scores(six.green(), ["wavelet-sum-2", "census-transform"])
+
+
+@pytest.mark.parametrize(("name", "key"), ALIASES.items())
+def test_names_that_people_know_are_understood(name: str, key: str) -> None:
+    assert find_method(name) is METHODS[key]
+    assert find_method(name.upper()) is METHODS[key]
+    assert name not in METHODS
+
+
+def test_brenner_is_told_what_comes_nearest() -> None:
+    with pytest.raises(MethodError, match="total-variation-l2"):
+        find_method("brenner")
+
+
+def test_arrays_are_scored_as_stacks_are() -> None:
+    pixels = np.random.default_rng(0).random((5, 2, 32, 32), np.float32)
+    expected = scores(FocalStack.full(pixels[None]), ["laplacian-variance"])["laplacian-variance"]
+    found = scores(pixels, ["lapv", "laplacian-variance"])
+    assert list(found) == ["lapv", "laplacian-variance"]
+    for one in found.values():
+        np.testing.assert_array_equal(one, expected)
+    green = scores(np.round(255 * pixels[:, 0]).astype(np.uint8), ["sml"])["sml"]
+    assert green.shape == (1, 5)
+    with pytest.raises(InputError, match=r"not an array of shape \(32, 32\)"):
+        scores(np.zeros((32, 32)), ["sml"])
+    with pytest.raises(InputError, match="int32 pixels do not tell"):
+        scores(np.zeros((5, 32, 32), np.int32), ["sml"])

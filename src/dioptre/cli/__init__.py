@@ -24,6 +24,7 @@ from dioptre.cli.export import Export, run_export
 from dioptre.cli.focus import Focus, run_focus
 from dioptre.cli.foreign import keep_out_foreign_lines, last_lines
 from dioptre.cli.importing import ImportCaptures, run_import
+from dioptre.cli.map import Map, run_map
 from dioptre.cli.methods import Methods, run_methods
 from dioptre.cli.predict import Predict, run_predict
 from dioptre.cli.register import Register, run_register
@@ -36,6 +37,7 @@ from dioptre.errors import DioptreError
 
 COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "focus": (Focus, run_focus),
+    "map": (Map, run_map),
     "methods": (Methods, run_methods),
     "simulate": (Simulate, run_simulate),
     "import": (ImportCaptures, run_import),

@@ -348,25 +348,13 @@ def _position_arguments(
 
 def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: Any) -> None:
     from dioptre.cli.plotting import save_figure  # noqa: PLC0415
-    from dioptre.evaluate import figures  # noqa: PLC0415
-    from dioptre.loop.verdict import State  # noqa: PLC0415
+    from dioptre.evaluate.focus_figure import focus_figure  # noqa: PLC0415
 
     assert config.plot is not None
-    shown = pictures.codes.mean(axis=1) if pictures.codes.shape[1] == 2 else pictures.codes[:, 0]
-    if result.roi is not None:
-        x, y, w, h = result.roi
-        shown = shown[:, y : y + h, x : x + w]
     unit = "dioptres" if config.unit == "metres" else config.unit
-    figure = figures.focus_curve(
-        result.scores,
-        result.index,
-        result.position,
-        result.state is State.FOCUSED,
-        shown,
-        pictures.names,
+    title = (
         f"{Path(pictures.source).name}: {result.state.value}, confidence {result.confidence:.2f}"
-        + "".join(f", {reason.value}" for reason in result.reasons),
-        values,
-        "slice" if values is None else UNIT_LABELS[unit],
+        + "".join(f", {reason.value}" for reason in result.reasons)
     )
-    save_figure(figure, config.plot)
+    label = "slice" if values is None else UNIT_LABELS[unit]
+    save_figure(focus_figure(result, title, pictures.names, values, label), config.plot)

@@ -27,7 +27,9 @@ def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") 
     name, of = pictures.names[result.index], f"slice {result.index} of 0..{n - 1}"
     sharpest = of if name.startswith("slice") else f"[bold]{escape(name)}[/] ({of})"
     console.print(_result_table(result, ("sharpest", sharpest)))
-    if result.regions:
+    if result.depths:
+        _print_depths(console, pictures, result)
+    elif result.regions:
         _print_regions(console, pictures, result)
     if pictures.skipped:
         sys.stderr.write(f"left out, not of the series: {', '.join(pictures.skipped)}\n")
@@ -79,9 +81,13 @@ def _result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     else:
         table.add_row("position", f"{result.position:.2f}")
     if result.dioptres is not None:
-        table.add_row("focus", f"{result.dioptres:.3f} dioptres, {result.distance_m:.4g} m")
+        table.add_row("focus", _focus(result.dioptres))
     if result.position_um is not None:
         table.add_row("position", f"{result.position_um:.6g} µm")
+    if result.plateau is not None:
+        table.add_row("plateau", "sharp from slice {} to {}".format(*result.plateau))
+    if result.rivals:
+        table.add_row("nearly as sharp", ", ".join(f"slice {one}" for one in result.rivals))
     table.add_row("confidence", f"{result.confidence:.2f}")
     if result.expected_error is not None:
         table.add_row("expected error", _expected_error(result))
@@ -104,11 +110,35 @@ def _result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     return table
 
 
+def _focus(dioptres: float) -> str:
+    """Returns a focus in dioptres and metres; what rounds to 0 dioptres is infinity."""
+    told = f"{dioptres:.3f}"
+    return f"{told} dioptres, " + ("infinity" if float(told) == 0 else f"{1 / dioptres:.4g} m")
+
+
 def _expected_error(result: "FocusResult") -> str:
     if result.lens_error is None:
         return f"{result.expected_error:.1f} positions"
     what = "steps" if result.looks else "positions"
     return f"{result.expected_error:.1f} {what}, {result.lens_error:.2g} {result.unit}"
+
+
+def _print_depths(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:
+    """Prints the depths of a picture, with the one that decided in bold."""
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table("depth", "share", "region", "state", "confidence", "reasons")
+    for depth, region in zip(result.depths, result.regions, strict=True):
+        table.add_row(
+            pictures.names[depth.index],
+            f"{depth.share:.0%}",
+            ",".join(str(v) for v in depth.roi),
+            region.state.value,
+            f"{region.confidence:.2f}",
+            ", ".join(reason.value for reason in region.reasons),
+            style="bold" if depth.roi == result.roi else None,
+        )
+    console.print(table)
 
 
 def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:

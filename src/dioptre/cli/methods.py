@@ -2,9 +2,17 @@
 
 import json
 import sys
+import textwrap
 from dataclasses import dataclass
 
-from dioptre.cli.console import DONE, open_console
+from dioptre.cli.console import DONE
+
+LONGEST = 35  # letters of a title
+NOTES = """
+    I* a stack of green pictures; D* of left and right dual-pixel views; I1 and D1 a
+    few slices of one. Where a KEY is asked for, the file of a network of yours will
+    do (.onnx). --json has the sources; docs/algorithms.md says which method when.
+    """
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,7 @@ class Methods:
 
 def run_methods(config: Methods) -> int:
     """Prints the table of methods."""
-    from dioptre.methods import METHODS  # noqa: PLC0415
+    from dioptre.methods import ALIASES, METHODS  # noqa: PLC0415
     from dioptre.methods.base import ANY, WHOLE  # noqa: PLC0415
 
     words = {WHOLE: "all", ANY: "any"}
@@ -40,16 +48,16 @@ def run_methods(config: Methods) -> int:
         ]
         sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
         return DONE
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table("key", "problem", "looks", "title", "source")
+    lines = [f"{'key':<35}{'for':<4}{'looks':<6}title"]
     for row in METHODS.values():
-        table.add_row(row.key, row.problem.value, str(words.get(row.looks, row.looks)), row.title, row.source)
-    console = open_console()
-    console.print(table)
-    console.print(
-        "I* a stack of green pictures; D* a stack of left and right dual-pixel views; I1 and D1 a few of its "
-        "slices.\n"
-        "Where a KEY is asked for, the file of a network of yours (.onnx) will do."
-    )
+        looks = str(words.get(row.looks, row.looks))
+        lines.append(f"{row.key:<35}{row.problem.value:<4}{looks:<6}{_short(row.title)}")
+    sys.stdout.write("\n".join(lines) + "\n" + textwrap.dedent(NOTES))
+    names = ", ".join(f"{name} ({key})" for name, key in ALIASES.items())
+    sys.stdout.write(textwrap.fill(f"Other names: {names}.", 80, break_on_hyphens=False) + "\n")
     return DONE
+
+
+def _short(title: str) -> str:
+    """Returns a title that leaves a line within 80 columns."""
+    return title if len(title) <= LONGEST else title[: LONGEST - 1].rstrip() + "…"

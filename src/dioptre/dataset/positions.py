@@ -19,6 +19,8 @@ POSITION_FORMS = (
     'the word "names", a list such as 0.2,0.4,0.6, a start:step such as 0:0.5, or a file of numbers'
 )
 
+DECIMALS = 12  # 3.3 less 33 times 0.1 is 0
+
 Positions = Float[np.ndarray, "n"]
 
 
@@ -42,7 +44,8 @@ def read_positions(text: str, names: Sequence[str]) -> Positions:
         return _check_positions(f"the list {text}", [item for item in listed if item is not None], names)
     start, _, step = (_to_number(item) for item in text.partition(":"))
     if start is not None and step is not None:
-        return _check_positions(f"start:step {text}", [start + step * at for at in range(len(names))], names)
+        steps = [round(start + step * at, DECIMALS) for at in range(len(names))]
+        return _check_positions(f"start:step {text}", steps, names)
     return _positions_from_file(Path(text), names)
 
 

@@ -5,9 +5,17 @@ steps      lens positions of any camera as the steps that networks think in
 any_camera networks asked about looks and stacks of a camera that they do not know
 stepped    such a camera's lens, moved by steps
 search     from look to look: the one search of evaluation, training and a lens
+curve      the noise of a focus curve, its peak, its rivals
+plateau    slices that are equally sharp, and whether a curve still rises at its end
+exposure   how bright a region is
 verdict    is this focus curve a peak, does this posterior tell? state, confidence, reasons
+depths     things in a picture that are sharp at different slices, and which is the subject
+signal     where a picture that is mostly black has its light
 result     FocusResult
+preview    what a result looked at, small; html: a result as notebooks show it
+request    methods, priors and looks as users name them
 focus      one call: a stack or a few looks in, a FocusResult out
 focus_map  the same of every patch of a frame
+composite  each pixel from the slice in which it is sharp
 autofocus  a lens, focused by a few looks
 """

@@ -44,10 +44,12 @@ from dioptre.loop.inputs import (
 )
 from dioptre.loop.looks import Look, look_pixels, to_looks
 from dioptre.loop.measuring import Measured, measure_regions
+from dioptre.loop.preview import preview_of
 from dioptre.loop.regions import to_region
 from dioptre.loop.request import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
 from dioptre.loop.request import AnyMethod, method_of_looks, method_of_stacks, to_prior
 from dioptre.loop.result import Depth, FocusResult, Roi
+from dioptre.loop.signal import bright_slices
 from dioptre.loop.slices import Reading, Slices, to_slices
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
@@ -60,6 +62,7 @@ from dioptre.posterior import DepthPrior
 from dioptre.stack import VIEW_CODES, FocalStack
 
 EVEN: Final = DepthPrior.even()
+NOTHING_SEEN: Final = frozenset({Reason.FLAT_CURVE, Reason.UNSURE})
 
 AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
 
@@ -120,11 +123,15 @@ def focus(
     rois = to_rois(roi, slices.shape)
     regions = asked.regions(slices, rois, how.progress)
     if len(regions) > 1:
-        return choose_given(regions, chosen, slices.shape, ladder.falling)
+        return _shown(choose_given(regions, chosen, slices.shape, ladder.falling), slices)
     parts = asked.depths(slices, rois[0], regions[0])
-    if not parts:  # of one depth
-        return replace(regions[0], depths=())
-    return decide(list(parts), list(parts.values()), chosen, ladder.falling)
+    told = list(parts.values())
+    found = decide(list(parts), told, chosen, ladder.falling) if parts else replace(regions[0], depths=())
+    return _shown(found, slices)
+
+
+def _shown(result: FocusResult, slices: Slices) -> FocusResult:
+    return replace(result, preview=preview_of(slices, result))
 
 
 def focus_from(
@@ -206,7 +213,24 @@ class _Question:
     own: Any = None
 
     def regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
-        """Returns what each region of all slices says."""
+        """Returns what each region of all slices says; of one that is mostly black, where its signal is."""
+        found = self._regions(slices, rois, progress)
+        dark = [bool(NOTHING_SEEN.intersection(one.reasons)) for one in found]
+        return [self._lit(slices, one) if asks else one for one, asks in zip(found, dark, strict=True)]
+
+    def _lit(self, slices: Slices, whole: FocusResult) -> FocusResult:
+        """Returns what the brightest places of a region say alone, if they say more than the whole."""
+        if isinstance(self.focuser, Learned):  # which knows pictures, and not pieces of them
+            return whole
+        bright = bright_slices(slices, to_region(slices, window_of(whole.roi, slices.shape)))
+        if bright is None:
+            return whole
+        (seen,) = self._regions(bright, [None])
+        if NOTHING_SEEN.intersection(seen.reasons):
+            return whole
+        return replace(seen, roi=whole.roi, depths=(), notes=whole.notes)
+
+    def _regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
         strange = self.steps is not None and isinstance(self.focuser, Learned)  # to whom its camera is
         parts = [to_region(slices, window_of(one, slices.shape)) for one in rois]
         for one in parts:

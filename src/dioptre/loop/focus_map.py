@@ -8,7 +8,7 @@ are those of one lattice over the whole frame, of which each patch takes the one
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -72,6 +72,7 @@ def focus_map(
     grid: FocusGrid | None = None,
     black: float | None = None,
     white: float | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> FocusMap:
     """Returns the sharpest slice of every patch of a frame, and how sure that is.
 
@@ -84,11 +85,12 @@ def focus_map(
         grid: The ladder that the slices were taken on, index 0 far.
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
+        progress: Is told how much is done, and of how much: slices scored and rows of patches judged.
 
     Raises:
         DioptreError: The frames, the patches or the method cannot be used; the message says why.
     """
-    _check_method(method)
+    method = _measure_of(method)
     slices = to_slices(frames, black, white)
     ladder = to_ladder(len(slices), slices.grid if grid is None else grid, None, None).grid
     lattice = PatchLattice(*slices.shape, to_count("size", size), to_count("stride", stride))
@@ -97,18 +99,32 @@ def focus_map(
         raise MethodError(f"{method} {refusal}")
     exposures = _exposures(slices, lattice)
     slices = slices if exposures.finite.all() else _filled(slices)
-    curves = _curves(slices, method, lattice, reflecting=True)
+    done = _Counter(2 * len(slices.codes) + lattice.shape[0], progress)
+    curves = _curves(slices, method, lattice, True, done)
     curves[~exposures.finite] = -np.inf
-    tiles = _Tiles.of(slices, method, lattice)
-    return _judged(curves, tiles, exposures, lattice, ladder, method)
+    tiles = _Tiles.of(slices, method, lattice, done)
+    return _judged(curves, tiles, exposures, lattice, ladder, method, done)
 
 
-def _check_method(method: Any) -> None:
+class _Counter:
+    """Tells how much of some work is done, piece by piece."""
+
+    def __init__(self, total: int, tell: Callable[[int, int], None]) -> None:
+        self.total, self.tell, self.count = total, tell, 0
+
+    def __call__(self) -> None:
+        self.count += 1
+        self.tell(self.count, self.total)
+
+
+def _measure_of(method: Any) -> str:
+    """Returns the key of a measure."""
     if not isinstance(method, str):
         raise MethodError(f"focus_map() takes the key of a measure, not {method!r}")
-    if method not in MEASURES:
-        find_method(method)
+    key = find_method(method).key
+    if key not in MEASURES:
         raise MethodError(f"focus_map() takes contrast and dual-pixel measures, not the network {method}")
+    return key
 
 
 def to_count(name: str, value: Any) -> int:
@@ -124,7 +140,9 @@ def _filled(slices: Slices) -> Slices:
     return replace(slices, pictures=pictures, black=0.0, white=1.0, scaled=True)
 
 
-def _curves(slices: Slices, method: str, lattice: PatchLattice, reflecting: bool) -> Curves:
+def _curves(
+    slices: Slices, method: str, lattice: PatchLattice, reflecting: bool, done: Callable[[], None]
+) -> Curves:
     found = frame_scores(
         np.asarray(slices.codes),
         [method],
@@ -134,6 +152,7 @@ def _curves(slices: Slices, method: str, lattice: PatchLattice, reflecting: bool
         slices.white,
         slices.view_codes,
         reflecting,
+        done,
     )
     return found[method]
 
@@ -178,7 +197,9 @@ class _Tiles:
     covered: float
 
     @classmethod
-    def of(cls, slices: Slices, method: str, lattice: PatchLattice) -> "_Tiles | None":
+    def of(
+        cls, slices: Slices, method: str, lattice: PatchLattice, done: Callable[[], None]
+    ) -> "_Tiles | None":
         """Returns the tiles of a frame; None if too few of them lie inside a patch."""
         size = max(MIN_SIZE, lattice.size // TILES)
         # Patches begin at multiples of the stride, so no farther than this before the next tile.
@@ -188,7 +209,7 @@ class _Tiles:
             return None
         tiles = PatchLattice(lattice.rows, lattice.cols, size, size)
         rows, cols = -(-lattice.row_starts // size), -(-lattice.col_starts // size)
-        curves = _curves(slices, method, tiles, reflecting=False)
+        curves = _curves(slices, method, tiles, False, done)
         return cls(curves, rows, cols, across, (across * size / lattice.size) ** 2)
 
     def inside(self, row: int, col: int) -> Float[np.ndarray, "tile slice"]:
@@ -205,6 +226,7 @@ def _judged(
     lattice: PatchLattice,
     grid: FocusGrid,
     method: str,
+    done: Callable[[], None],
 ) -> FocusMap:
     """Returns the verdict on every patch's curve."""
     saturated, mean = np.median(exposures.saturated, axis=2), np.median(exposures.mean, axis=2)
@@ -215,6 +237,8 @@ def _judged(
         parts, covered = (None, 1.0) if tiles is None else (tiles.inside(*at), tiles.covered)
         verdict = judge(curves[at], parts, exposure, covered, Asked(method, risk=1.0))
         confidence[at], focused[at] = verdict.confidence, verdict.state is State.FOCUSED
+        if at[1] == lattice.shape[1] - 1:
+            done()
     dioptres = None
     if grid.known:
         positions = np.array([peak_position(curve) for curve in curves.reshape(-1, len(grid))])

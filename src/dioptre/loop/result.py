@@ -1,10 +1,11 @@
 """FocusResult: where the lens must go, how sure that is, and why not when it is not."""
 
+import importlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from dioptre.loop.verdict import Candidate, Reason, State
 
@@ -39,6 +40,25 @@ class Depth:
     def to_dict(self) -> dict[str, Any]:
         """Returns the depth as plain numbers and lists."""
         return {**asdict(self), "roi": list(self.roi)}
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """What a result looked at, in 8 bits for showing.
+
+    Attributes:
+        frame: The chosen slice, made smaller.
+        step: By how much.
+        crops: A piece at full size, of the chosen slice and its neighbours.
+        slices: Which slices these are.
+        place: Where in the picture the piece lies.
+    """
+
+    frame: UInt8[np.ndarray, "row col"]
+    step: int
+    crops: UInt8[np.ndarray, "k h w"]
+    slices: tuple[int, ...]
+    place: Roi
 
 
 @dataclass(frozen=True)
@@ -77,6 +97,7 @@ class FocusResult:
         lens_error: `expected_error` in that unit.
         positions: The position of each score, in that unit; None if no camera was given.
         notes: How the stack was read, where that is not plain: sentences for people.
+        preview: What was looked at, small; None if it was not a stack.
     """
 
     index: int
@@ -103,6 +124,34 @@ class FocusResult:
     lens_error: float | None = None
     positions: Float[np.ndarray, " n"] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    preview: Preview | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        reasons = "".join(f", {one.value}" for one in self.reasons)
+        focus = "" if self.dioptres is None else f", {self.dioptres:.3f} dioptres"
+        return (
+            f"FocusResult({self.state.value}{reasons}, index {self.index} of {len(self.scores)}, position "
+            f"{self.position:.2f}{focus}, confidence {self.confidence:.2f}, {self.method})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Returns the result as notebooks show it: verdict, curve, picture."""
+        from dioptre.loop.html import to_html  # noqa: PLC0415
+
+        return to_html(self)
+
+    def plot(self, title: str = "") -> Any:
+        """Returns the curve, where was looked, and the chosen slice at full size, as a matplotlib figure.
+
+        Needs the extra `figures`. `figure.savefig("curve.png")` writes it.
+        """
+        # Drawing is a later room's, which the loop does not know; the user need not care.
+        drawing = importlib.import_module("dioptre.evaluate.focus_figure")
+        return drawing.focus_figure(self, title)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the result as plain numbers, strings and lists; scores that do not exist are None."""
+        return self.to_json()
 
     def to_json(self) -> dict[str, Any]:
         """Returns the result as plain numbers, strings and lists; scores that do not exist are None."""

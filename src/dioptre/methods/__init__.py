@@ -21,6 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+from jaxtyping import Shaped
+
 from dioptre.errors import InputError, MethodError
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method, best_index
 from dioptre.methods.calibration import find_calibration
@@ -30,7 +33,7 @@ from dioptre.methods.learned import NETWORK, LearnedFamily
 from dioptre.methods.stereo import StereoFamily
 from dioptre.posterior import Scores
 from dioptre.problem import Problem
-from dioptre.stack import FocalStack
+from dioptre.stack import FocalStack, stack_of_array
 
 __all__ = ["METHODS", "Autofocuser", "Method", "Problem", "Scores", "best_index", "find_method", "scores"]
 
@@ -148,14 +151,41 @@ _ROWS: Final = (
 
 METHODS: Final[dict[str, Method]] = {row.key: row for row in _ROWS}
 
+# What people call some of them elsewhere: in papers, in OpenCV's tutorials, in Pertuz 2013.
+ALIASES: Final[dict[str, str]] = {
+    "tenengrad": "gradient-magnitude-mean",
+    "tenengrad-variance": "gradient-magnitude-variance",
+    "tenv": "gradient-magnitude-variance",
+    "variance-of-laplacian": "laplacian-variance",
+    "lapv": "laplacian-variance",
+    "lape": "laplacian-energy",
+    "lapm": "modified-laplacian",
+    "sml": "modified-laplacian",
+    "lapd": "diagonal-laplacian",
+    "glva": "intensity-variance",
+    "hise": "histogram-entropy",
+    "dcte": "dct-energy-ratio",
+    "dctr": "dct-reduced-energy-ratio",
+    "dctm": "modified-dct",
+}
+# What is not there, and what comes nearest.
+ELSEWHERE: Final[dict[str, str]] = {
+    "brenner": "total-variation-l2, the squared differences of neighbours, comes nearest: Brenner's are of "
+    "pixels two apart",
+}
+
 
 def find_method(key: str) -> Method:
     """Returns the row of a method, or one for a network in a file; an unknown key gets the nearest names.
 
+    Names that people know (ALIASES) will do: tenengrad, lapv, sml.
     A key of the disparity family may name its calibration after an @, as in zncc-disparity@left.
     """
+    key = ALIASES.get(key.lower(), key)
     if key in METHODS:
         return METHODS[key]
+    if key.lower() in ELSEWHERE:
+        raise MethodError(f"there is no method {key!r}: {ELSEWHERE[key.lower()]}")
     plain, _, table = key.partition(AT)
     if table and plain in METHODS and METHODS[plain].family is DISPARITY:
         find_calibration(table)  # raises if there is none
@@ -176,17 +206,20 @@ def _of_file(key: str) -> Method:
     return Method(key, Path(key).stem, problem, LEARNED, "a file", in_paper=False, looks=card.looks)
 
 
-def scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+def scores(stack: FocalStack | Shaped[np.ndarray, "..."], keys: Sequence[str]) -> dict[str, Scores]:
     """Returns (batch, n) scores for each method; work that methods of one family share is done once.
 
     Args:
-        stack: What the camera saw.
+        stack: What the camera saw: a FocalStack, or an array (slice, row, col) or (slice, 2 views, row, col)
+            of one scene, black 0 and white the largest value of its integer type, 1 for floats.
         keys: Methods to run, of any kind.
     """
     if isinstance(keys, str):
         raise InputError(f"scores() takes a list of method keys, not the string {keys!r}")
+    seen = stack if isinstance(stack, FocalStack) else stack_of_array(np.asarray(stack))
+    rows = {key: find_method(key) for key in keys}
     families: dict[Family, list[str]] = {}
-    for key in keys:
-        families.setdefault(find_method(key).family, []).append(key)
-    found = {key: one for family, some in families.items() for key, one in family.scores(stack, some).items()}
-    return {key: found[key] for key in keys}
+    for row in rows.values():
+        families.setdefault(row.family, []).append(row.key)
+    found = {key: one for family, some in families.items() for key, one in family.scores(seen, some).items()}
+    return {key: found[row.key] for key, row in rows.items()}

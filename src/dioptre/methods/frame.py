@@ -13,7 +13,7 @@ answers are those of the patch evaluator. Three kinds of measure:
 One slice is held in memory for each core, whatever the number of slices.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -223,6 +223,7 @@ def frame_scores(
     white: float = 1.0,
     view_codes: float = VIEW_CODES,
     reflecting: bool = True,
+    done: Callable[[], None] = lambda: None,
 ) -> dict[str, Float[np.ndarray, "r c slice"]]:
     """Returns the scores of every patch at every slice for each contrast or dual-pixel measure.
 
@@ -239,6 +240,7 @@ def frame_scores(
         view_codes: Codes between black and white of one view (`FocalStack.view_codes`).
         reflecting: Whether a blur reflects at the patches' borders, as if there were nothing beyond. If it
             does not, it goes on into the frame: cheaper, but not quite what a patch alone scores.
+        done: Called after each slice.
     """
     lattice = PatchLattice(frames.shape[2], frames.shape[3], size, stride)
     for key in keys:
@@ -261,5 +263,8 @@ def frame_scores(
         return values
 
     with ThreadPoolExecutor(workers()) as pool:
-        results = list(pool.map(one, range(len(frames))))
+        results = []
+        for found in pool.map(one, range(len(frames))):
+            results.append(found)
+            done()
     return {key: np.stack([result[key] for result in results], axis=-1) for key in keys}

@@ -1,0 +1,116 @@
+"""The figure of a result: its curve, where it looked, the chosen slice and its neighbours at full size."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
+from dioptre.loop.result import FocusResult
+from dioptre.loop.verdict import State
+
+if TYPE_CHECKING:
+    from dioptre.evaluate.figures import Axes, Figure
+
+OTHERS = tuple(colour for colour in COLOURS if colour != "#d55e00")  # which is all but that of the chosen
+
+
+def focus_figure(
+    result: FocusResult,
+    title: str = "",
+    names: Sequence[str] = (),
+    axis: Float[np.ndarray, " n"] | None = None,
+    axis_label: str = "slice",
+) -> "Figure":
+    """Returns the figure of a result.
+
+    Plateau and rivals are marked, the curves of all regions or depths are drawn, and their places on the
+    frame.
+
+    Args:
+        result: What `focus` found.
+        title: What stands above it; the verdict by default.
+        names: What to call the slices.
+        axis: Position of each slice, rising or falling; slice numbers by default.
+        axis_label: What the positions are, with their unit.
+    """
+    figure = new_figure(9.6, 5.6)
+    colour = CHOSEN if result.state is State.FOCUSED else FAILED
+    grid = figure.add_gridspec(2, 3, height_ratios=(1.2, 1))
+    x = np.arange(len(result.scores), dtype=np.float64) if axis is None else axis
+    shown = result.preview
+    curve = figure.add_subplot(grid[0, :] if shown is None else grid[0, :2])
+    _draw_curves(curve, result, x, colour)
+    verdict = ", ".join([result.state.value, f"confidence {result.confidence:.2f}", *result.reasons])
+    curve.set(title=title or verdict, xlabel=axis_label, ylabel="score (0 worst, 1 best slice)")
+    if axis is None:
+        curve.locator_params(axis="x", integer=True)
+    if shown is not None:
+        _draw_frame(figure.add_subplot(grid[0, 2]), result, colour)
+        for column, (k, crop) in enumerate(zip(shown.slices, shown.crops, strict=True)):
+            axes = figure.add_subplot(grid[1, column])
+            axes.imshow(crop, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+            name = names[k] if names else f"slice {k}"
+            _frame_axes(axes, name + (" (chosen)" if k == result.index else ""))
+            for side in axes.spines.values():
+                side.set(
+                    color=colour if k == result.index else "#cccccc",
+                    linewidth=2.5 if k == result.index else 1,
+                )
+    return figure
+
+
+def _heights(scores: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    finite = np.isfinite(scores)
+    low, high = (scores[finite].min(), scores[finite].max()) if finite.any() else (0.0, 1.0)
+    return np.where(finite, (scores - low) / (high - low if high > low else 1.0), np.nan)
+
+
+def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None:
+    if result.plateau is not None:
+        first, last = result.plateau
+        axes.axvspan(x[first], x[last], color=CHOSEN, alpha=0.15, label=f"sharp from slice {first} to {last}")
+    for at, region in enumerate(result.regions):
+        if region.roi != result.roi:
+            label = f"slice {region.index}" + (f", {result.depths[at].share:.0%}" if result.depths else "")
+            axes.plot(x, _heights(region.scores), color=OTHERS[at % len(OTHERS)], linewidth=1, label=label)
+    heights = _heights(result.scores)
+    axes.plot(
+        x, heights, "-o", color=INK, markersize=3.5, linewidth=1.4, label="chosen" if result.regions else None
+    )
+    for rival in result.rivals:
+        axes.plot(x[rival], heights[rival], "o", color=colour, fillstyle="none", markersize=9)
+        axes.annotate("nearly as sharp", (x[rival], heights[rival]), xytext=(0, -16), fontsize=8,
+                      textcoords="offset points", ha="center", va="top")  # fmt: skip
+    axes.axvline(float(np.interp(result.position, np.arange(len(x)), x)), color=colour, linewidth=1.2)
+    axes.plot(x[result.index], heights[result.index], "o", color=colour, markersize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8)
+
+
+def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
+    """Draws the frame with the regions on it; that which decided is thick, and the pieces' place dotted."""
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
+
+    shown = result.preview
+    assert shown is not None
+    axes.imshow(shown.frame, cmap="gray", vmin=0, vmax=255)
+    boxes = [(region.roi, OTHERS[at % len(OTHERS)], 1.0, "-") for at, region in enumerate(result.regions)]
+    boxes += [(result.roi, colour, 2.5, "-"), (shown.place, colour, 1.0, ":")]
+    for roi, edge, width, style in boxes:
+        if roi is not None:
+            x, y, w, h = (value / shown.step for value in roi)
+            axes.add_patch(
+                Rectangle(
+                    (x - 0.5, y - 0.5), w, h, fill=False, edgecolor=edge, linewidth=width, linestyle=style
+                )
+            )
+    _frame_axes(axes, "where it looked" if result.roi is not None else "the whole frame")
+
+
+def _frame_axes(axes: "Axes", title: str) -> None:
+    axes.set(xticks=[], yticks=[])
+    axes.set_title(title, fontsize=9)

@@ -1,0 +1,103 @@
+"""`dioptre map`, as its user runs it."""
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from scipy import ndimage
+from tests.cli.command_line import refused, run_json
+
+from dioptre.cli import main
+from dioptre.cli.console import DONE
+
+SLICES, FAR, NEAR = 12, 3, 8
+SMALL = ("--size", "32", "--stride", "32")
+
+
+@pytest.fixture(scope="module")
+def sharp() -> np.ndarray:
+    return np.random.default_rng(0).integers(40, 200, (96, 128)).astype(np.float64)
+
+
+@pytest.fixture
+def stack(tmp_path: Path, sharp: np.ndarray) -> Path:
+    """Texture far on the left, near on the right."""
+    rng, folder = np.random.default_rng(1), tmp_path / "stack"
+    folder.mkdir()
+    for at in range(SLICES):
+        left = ndimage.gaussian_filter(sharp, 0.01 + 0.5 * abs(at - FAR))
+        right = ndimage.gaussian_filter(sharp, 0.01 + 0.5 * abs(at - NEAR))
+        frame = np.where(np.arange(128) < 64, left, right) + rng.normal(0, 0.5, sharp.shape)
+        cv2.imwrite(str(folder / f"frame{at}.png"), np.clip(np.rint(frame), 0, 255).astype(np.uint8))
+    return folder
+
+
+def test_a_map_has_every_patch_and_the_picture_in_focus(
+    stack: Path, sharp: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "map"
+    found = run_json(capsys, "map", str(stack), str(out), *SMALL, "--positions", "0.5:0.25")
+    assert found["patches"] == [3, 4]
+    assert found["slices"] == [FAR, NEAR]
+    index, dioptres = np.load(out / "index.npy"), np.load(out / "dioptres.npy")
+    assert (index == [[FAR, FAR, NEAR, NEAR]] * 3).all()
+    np.testing.assert_allclose(dioptres, 0.5 + 0.25 * index, atol=0.13)
+    assert np.load(out / "confidence.npy").shape == np.load(out / "focused.npy").shape == (3, 4)
+    whole = cv2.imread(str(out / "all-in-focus.png"), cv2.IMREAD_UNCHANGED)
+    assert whole.dtype == np.uint8
+    assert np.abs(whole - sharp).mean() < 2
+    assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((out / "manifest.json").read_text())["kind"] == "focus map"
+
+
+def test_slices_from_near_to_far_keep_their_numbers(
+    stack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "map"
+    found = run_json(capsys, "map", str(stack), str(out), *SMALL, "--positions", "3.3:-0.3")
+    assert found["slices"] == [FAR, NEAR]
+    index = np.load(out / "index.npy")
+    np.testing.assert_allclose(np.load(out / "dioptres.npy"), 3.3 - 0.3 * index, atol=0.16)
+
+
+def test_files_of_others_are_not_overwritten(
+    stack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "map"
+    out.mkdir()
+    (out / "index.npy").write_text("mine")
+    assert "--overwrite" in refused_after_progress(capsys, "map", str(stack), str(out), *SMALL)
+    assert (out / "index.npy").read_text() == "mine"
+    assert main(["map", str(stack), str(out), *SMALL, "--overwrite"]) == DONE
+    assert main(["map", str(stack), str(out), *SMALL]) == DONE  # what it wrote itself it may write again
+
+
+def refused_after_progress(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    return refused(capsys, *arguments, "--json")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--size", "400"), "400 pixels at stride 16 do not fit a frame of 128 x 96"),
+        (("--stride", "0"), "stride 0"),
+        (("--method", "dioptre-single-dp"), "not the network"),
+        (("--method", "nonsense"), "nonsense"),
+        (("--positions", "1,2"), "2 positions for 12 slices"),
+        (("--positions", "0.5:-0.25"), r"0 (infinity) or more, not -2.25"),
+    ],
+)
+def test_what_cannot_be_mapped_is_said_in_a_sentence(
+    stack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], said: str
+) -> None:
+    assert said in refused(capsys, "map", str(stack), str(tmp_path / "map"), *flags, "--json")
+    assert not (tmp_path / "map").exists()
+
+
+def test_a_file_is_no_folder_for_a_map(
+    stack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "map").write_text("")
+    assert "is a file" in refused(capsys, "map", str(stack), str(tmp_path / "map"), "--json")
