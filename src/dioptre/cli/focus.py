@@ -342,16 +342,26 @@ def _position_arguments(
     return {"positions_um": values} if unit == "um" else {"dioptres": values}
 
 
+def _shown(pictures: "Pictures", result: "FocusResult") -> "np.ndarray[Any, Any]":
+    """Returns the region of the chosen slice and its neighbours; others, which are not drawn, are black."""
+    import numpy as np  # noqa: PLC0415
+
+    from dioptre.loop.inputs import window_of  # noqa: PLC0415
+
+    window = window_of(result.roi, pictures.shape[2:])
+    shown = np.zeros((len(pictures), *window.shape), np.float32)  # of which nothing is in memory yet
+    for at in range(max(0, result.index - 1), min(len(pictures), result.index + 2)):
+        shown[at] = pictures.read(at, window).mean(axis=0)
+    return shown
+
+
 def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: Any) -> None:
     from dioptre.cli.plotting import save_figure  # noqa: PLC0415
     from dioptre.evaluate import figures  # noqa: PLC0415
     from dioptre.loop.verdict import State  # noqa: PLC0415
 
     assert config.plot is not None
-    shown = pictures.codes.mean(axis=1) if pictures.codes.shape[1] == 2 else pictures.codes[:, 0]
-    if result.roi is not None:
-        x, y, w, h = result.roi
-        shown = shown[:, y : y + h, x : x + w]
+    shown = _shown(pictures, result)
     unit = "dioptres" if config.unit == "metres" else config.unit
     figure = figures.focus_curve(
         result.scores,
