@@ -129,9 +129,8 @@ def focus(
     if len(regions) > 1:
         return _shown(choose_given(regions, chosen, shape, ladder.falling), pixels)
     parts = asked.parts(pixels, rois[0], regions[0])
-    told = [_with_own(one, steps, own) for one in parts.values()]
-    found = decide(list(parts), told, chosen, ladder.falling) if parts else replace(regions[0], depths=())
-    return _shown(found, pixels)
+    told = {depth: _with_own(one, steps, own) for depth, one in parts.items()}
+    return _shown(decide(told, chosen, ladder.falling) if told else replace(regions[0], depths=()), pixels)
 
 
 def _shown(result: FocusResult, pixels: Pixels) -> FocusResult:
