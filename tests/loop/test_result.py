@@ -113,7 +113,7 @@ def test_a_plot_marks_plateau_rivals_and_all_regions(result: FocusResult) -> Non
     _, labels = curve.get_legend_handles_labels()
     assert labels == ["sharp from slice 3 to 5", "slice 9, 50%", "chosen"]
     assert [text.get_text() for text in curve.texts] == ["nearly as sharp"]
-    assert len(frame.patches) == 4  # both regions, the one that decided once more, and the pieces' place
+    assert len(frame.lines) == 4  # both regions, the one that decided once more, and the pieces' place
 
 
 @needs_matplotlib

@@ -93,8 +93,6 @@ def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None
 
 def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
     """Draws the frame with the regions on it; that which decided is thick, and the pieces' place dotted."""
-    from matplotlib.patches import Rectangle  # noqa: PLC0415
-
     shown = result.preview
     assert shown is not None
     axes.imshow(shown.frame, cmap="gray", vmin=0, vmax=255)
@@ -103,11 +101,9 @@ def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
     for roi, edge, width, style in boxes:
         if roi is not None:
             x, y, w, h = (value / shown.step for value in roi)
-            axes.add_patch(
-                Rectangle(
-                    (x - 0.5, y - 0.5), w, h, fill=False, edgecolor=edge, linewidth=width, linestyle=style
-                )
-            )
+            left, right, top, bottom = x - 0.5, x + w - 0.5, y - 0.5, y + h - 0.5
+            corners = [left, right, right, left, left], [top, top, bottom, bottom, top]
+            axes.plot(*corners, color=edge, linewidth=width, linestyle=style)
     _frame_axes(axes, "where it looked" if result.roi is not None else "the whole frame")
 
 

@@ -7,7 +7,7 @@ as in a camera.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import product
@@ -212,20 +212,18 @@ def choose_given(
     return replace(chosen, regions=tuple(given))
 
 
-def decide(
-    depths: Sequence[Depth], regions: Sequence[FocusResult], subject: Subject, falling: bool
-) -> FocusResult:
+def decide(parts: Mapping[Depth, FocusResult], subject: Subject, falling: bool) -> FocusResult:
     """Returns the answer to a picture of several depths: that of its subject, with what else there is.
 
     Whether the subject is what was meant is part of the confidence: two depths that fill as much of the
     picture, or of its middle, halve it. Who asks for the nearest thing knows which is meant.
 
     Args:
-        depths: Which there are.
-        regions: What each of them says.
+        parts: The depths, and what each of them says.
         subject: Which decides.
         falling: Whether the stack runs from near to far.
     """
+    depths, regions = list(parts), list(parts.values())
     weights = [one.centre if subject is Subject.CENTRE else one.share for one in depths]
     at = choose(regions, weights, subject, falling)
     chosen, confidence = regions[at], regions[at].confidence

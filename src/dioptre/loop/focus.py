@@ -125,9 +125,7 @@ def focus(
     if len(regions) > 1:
         return _shown(choose_given(regions, chosen, slices.shape, ladder.falling), slices)
     parts = asked.depths(slices, rois[0], regions[0])
-    told = list(parts.values())
-    found = decide(list(parts), told, chosen, ladder.falling) if parts else replace(regions[0], depths=())
-    return _shown(found, slices)
+    return _shown(decide(parts, chosen, ladder.falling) if parts else replace(regions[0], depths=()), slices)
 
 
 def _shown(result: FocusResult, slices: Slices) -> FocusResult:
