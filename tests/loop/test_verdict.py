@@ -411,7 +411,7 @@ def test_exposure_is_that_of_the_middle_slice() -> None:
 def test_pixels_that_are_not_numbers_count_as_black() -> None:
     pixels = np.full((3, 1, 4, 4), 0.5, np.float32)
     pixels[:, :, :2] = np.nan
-    assert Exposure.of(pixels) == Exposure(saturated=0.0, mean=0.25, finite=False, brightest=0.5)
+    assert Exposure.of(pixels) == Exposure(saturated=0.0, mean=0.25, finite=False, brightest=0.25)
 
 
 def test_a_region_is_dark_only_if_it_is_so_where_there_is_most_signal() -> None:
@@ -598,7 +598,7 @@ def test_two_planes_of_one_texture_are_focused_with_a_warning(textures: list[np.
     both = np.concatenate([plane(textures[0], 49, 10, seed=0), plane(textures[0], 49, 36, seed=1)], axis=3)
     result = focus(both, risk=0.05)
     assert result.state is State.FOCUSED
-    assert result.reasons == (Reason.TWO_PEAKS,)
+    assert result.reasons == (Reason.SEVERAL_DEPTHS,)
     assert min(abs(result.index - 10), abs(result.index - 36)) <= 1
 
 

@@ -39,7 +39,7 @@ def focus_figure(
     colour = CHOSEN if result.state is State.FOCUSED else FAILED
     grid = figure.add_gridspec(2, 3, height_ratios=(1.2, 1))
     x = np.arange(len(result.scores), dtype=np.float64) if axis is None else axis
-    shown = result.preview
+    shown = result.shown()
     curve = figure.add_subplot(grid[0, :] if shown is None else grid[0, :2])
     _draw_curves(curve, result, x, colour)
     verdict = ", ".join([result.state.value, f"confidence {result.confidence:.2f}", *result.reasons])
@@ -93,7 +93,7 @@ def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None
 
 def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
     """Draws the frame with the regions on it; that which decided is thick, and the pieces' place dotted."""
-    shown = result.preview
+    shown = result.shown()
     assert shown is not None
     axes.imshow(shown.frame, cmap="gray", vmin=0, vmax=255)
     boxes = [(region.roi, OTHERS[at % len(OTHERS)], 1.0, "-") for at, region in enumerate(result.regions)]

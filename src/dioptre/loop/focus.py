@@ -8,6 +8,7 @@ to far is turned round on the way in and its answer on the way out.
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -129,7 +130,9 @@ def focus(
 
 
 def _shown(result: FocusResult, slices: Slices) -> FocusResult:
-    return replace(result, preview=preview_of(slices, result))
+    """Returns a result with what was looked at; what is not in memory is read again if somebody looks."""
+    later = partial(preview_of, slices, result)
+    return replace(result, preview=later if slices.pictures.array is None else later())
 
 
 def focus_from(

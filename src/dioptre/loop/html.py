@@ -54,7 +54,8 @@ def _curve(result: "FocusResult") -> str:
 
 
 def _picture(result: "FocusResult") -> str:
-    if result.preview is None:
+    shown = result.shown()
+    if shown is None:
         return ""
-    coded = base64.b64encode(to_png(result.preview.frame)).decode()
+    coded = base64.b64encode(to_png(shown.frame)).decode()
     return f'<img height="{HEIGHT}" alt="slice {result.index}" src="data:image/png;base64,{coded}"/>'

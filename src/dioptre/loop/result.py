@@ -1,6 +1,7 @@
 """FocusResult: where the lens must go, how sure that is, and why not when it is not."""
 
 import importlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -97,7 +98,8 @@ class FocusResult:
         lens_error: `expected_error` in that unit.
         positions: The position of each score, in that unit; None if no camera was given.
         notes: How the stack was read, where that is not plain: sentences for people.
-        preview: What was looked at, small; None if it was not a stack.
+        preview: What was looked at, small, or a function that reads it from its files again; None if it was
+            not a stack.
     """
 
     index: int
@@ -124,7 +126,7 @@ class FocusResult:
     lens_error: float | None = None
     positions: Float[np.ndarray, " n"] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
-    preview: Preview | None = field(default=None, repr=False, compare=False)
+    preview: Preview | Callable[[], Preview] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         reasons = "".join(f", {one.value}" for one in self.reasons)
@@ -133,6 +135,10 @@ class FocusResult:
             f"FocusResult({self.state.value}{reasons}, index {self.index} of {len(self.scores)}, position "
             f"{self.position:.2f}{focus}, confidence {self.confidence:.2f}, {self.method})"
         )
+
+    def shown(self) -> Preview | None:
+        """Returns what was looked at, small; None if it was not a stack."""
+        return self.preview() if callable(self.preview) else self.preview
 
     def _repr_html_(self) -> str:
         """Returns the result as notebooks show it: verdict, curve, picture."""

@@ -17,7 +17,7 @@ from dioptre.loop.regions import Region
 from dioptre.loop.slices import Slices, stream
 
 Found = TypeVar("Found")
-Picture = Float32[np.ndarray, "view row col"]
+Picture = Float32[np.ndarray, "view down across"]
 
 WINDOW: Final = 32  # rows and columns around a bright place: sixteen of them are as large as a patch
 BLOCK: Final = 2  # pixels that are averaged to find it
