@@ -64,6 +64,47 @@ class Simulation:
 
 
 @dataclass(frozen=True)
+class Captures:
+    """Whole captures instead of patches, in the layout of the published set.
+
+    Attributes:
+        captures: How many; 0 for patches.
+        rig: Of five phones in a cross, each capture; else of one phone.
+        frame: ROWSxCOLS in the middle of the sensor, multiples of 4; the whole sensor by default.
+        spacing_mm: Distance of the outer phones from the middle one; 0 for 60 mm, and for smaller frames as
+            much less, so that their views overlap as much.
+    """
+
+    captures: int = 0
+    rig: bool = False
+    frame: str = ""
+    spacing_mm: float = 0.0
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        if self.captures < 1:
+            raise InputError(f"the number of captures is positive, not {self.captures}: --captures N")
+        if not 0 <= self.spacing_mm < 1e4:
+            raise InputError(f"the spacing of a rig is some millimetres, not {self.spacing_mm:g}")
+        _ = self.size  # raises if it is wrong
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Rows and columns of a frame; None for the whole sensor."""
+        if not self.frame:
+            return None
+        rows, _, cols = self.frame.partition("x")
+        if not (rows.isdecimal() and cols.isdecimal()):
+            raise InputError(f"a frame is ROWSxCOLS, such as 384x512, not {self.frame!r}")
+        size = int(rows), int(cols)
+        if min(size) < 128 or size[0] % 4 or size[1] % 4:
+            raise InputError(
+                f"a frame has at least 128 rows and columns, multiples of 4, not {size[0]}x{size[1]}"
+            )
+        return size
+
+
+@dataclass(frozen=True)
 class Import:
     """How captures become labelled patches.
 
