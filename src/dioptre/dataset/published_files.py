@@ -1,4 +1,4 @@
-"""Writing the tree of the published data set: frames, depth and confidence, as `dataset.published` reads them.
+"""Writing the tree of the published set: frames, depth and confidence, as `dataset.published` reads them.
 
 Arrays are landscape here and portrait in the files. Files appear under their names once they are whole.
 """

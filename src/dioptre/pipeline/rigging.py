@@ -3,7 +3,8 @@
     OUT/train1, OUT/test      frames and maps: dataset/published.py. The maps are the truth, sure everywhere
     OUT/rig.json              how the cameras were meant to stand, and the spacing that was measured
     OUT/truth/<capture>/<camera>.json, .npy
-                              pose, focal length, lens and axis of each phone; its depth for every pixel, dioptres
+                              pose, focal length, lens and axis of each phone; its depth for every pixel,
+                              dioptres
     OUT/manifest.json         written last
 
 A piece is one phone's sweep. A world belongs to one capture, and a capture is a scene of its own.
@@ -101,16 +102,16 @@ def rig_of(simulation: Simulation, captures: Captures, camera: CameraModel) -> R
     """Returns the cameras of a simulation: a rig, or one phone alone."""
     frame = captures.size or camera.frame
     rng = np.random.default_rng([simulation.seed, 19])
-    arm = captures.spacing_mm / 1e3 or arm_for(frame)
+    arm = captures.spacing_mm / 1e3 or arm_for(frame, reference_focal_px(camera))
     if captures.rig:
         rig = draw_rig(arm, rng)
         if not simulation.exact_lens:
             return rig
-        return replace(
-            rig, phones=tuple(replace(one, device=one.device.thin_lens()) for one in rig.phones)
-        )
-    chosen = {"center": Device.center, "left": Device.left, "random": lambda: Device.draw(rng)}
-    device = chosen[simulation.device]()
+        return replace(rig, phones=tuple(replace(one, device=one.device.thin_lens()) for one in rig.phones))
+    if simulation.device == "random":
+        device = Device.draw(rng)
+    else:
+        device = Device.left() if simulation.device == "left" else Device.center()
     return Rig((lone_phone(device.thin_lens() if simulation.exact_lens else device),), arm)
 
 

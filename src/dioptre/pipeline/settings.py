@@ -159,6 +159,28 @@ class Import:
 
 
 @dataclass(frozen=True)
+class Reconstruct:
+    """How captures of a rig become depth and confidence.
+
+    Attributes:
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md): its focal length and ladder.
+        spacing_mm: Mean distance of the outer cameras from the middle one, measured: it gives the metres. 0
+        for
+            that of rig.json beside the captures, or for 60.
+        on_error: Leave out captures that cannot be reconstructed, and list them; or stop at the first.
+    """
+
+    camera: str = "pixel3"
+    spacing_mm: float = 0.0
+    on_error: Literal["skip", "stop"] = "skip"
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        if not 0 <= self.spacing_mm < 1e4:
+            raise InputError(f"the spacing of a rig is some millimetres, not {self.spacing_mm:g}")
+
+
+@dataclass(frozen=True)
 class Registration:
     """What decides a registered store, beside the store it is made from.
 

@@ -1,9 +1,9 @@
 """Whole frames: what one phone sees of a world, slice by slice, as codes of its sensor.
 
 A frame is rendered by tiles. What a tile can see of the world becomes a `Scene` of layers, which the renderer
-of patches (`dioptre.simulate.render`) blurs with the kernels of the tile's middle. Tiles overlap, and where they
-do their light is blended, so that blur changes smoothly over the field instead of stepping at seams. Shading is
-that of each pixel.
+of patches (`dioptre.simulate.render`) blurs with the kernels of the tile's middle. Tiles overlap, and where
+they do their light is blended, so that blur changes smoothly over the field instead of stepping at seams.
+Shading is that of each pixel.
 
 Frames are read out strip by strip: all slices of a row of tiles are in memory, never a whole stack of light.
 """
@@ -30,7 +30,7 @@ from dioptre.simulate.world import KINDS, Surface, World, reference_focal_px
 
 TILE = 200  # rows and columns of a tile, pixels, as far as the frame's size allows
 OVERLAP = 32  # pixels that neighbouring tiles share, at least
-AXIS_PX = 12.0  # how far the optical axis may wander
+AXIS_PX = 24.0  # how far the optical axis may wander, and what blur at half resolution takes more
 SPARE_INDICES = 2.0  # that the lens may go beyond its ladder
 PROBE = 2  # pixels between the rays that look for what a tile can see
 
@@ -63,7 +63,9 @@ class Seen:
         if self.frame[0] % 2 or min(self.frame) < 2:
             raise InputError(f"a frame has an even number of rows, not {self.frame}")
         if self.frame[0] > self.camera.frame[0] or self.frame[1] > self.camera.frame[1]:
-            raise InputError(f"a frame of {self.frame} pixels is larger than the sensor's, {self.camera.frame}")
+            raise InputError(
+                f"a frame of {self.frame} pixels is larger than the sensor's, {self.camera.frame}"
+            )
 
     @property
     def focal_px(self) -> float:

@@ -1,10 +1,10 @@
 """The rig: five phones in a cross, as they were meant to be mounted and as they are.
 
-Places are metres in the world of `dioptre.simulate.world`: x along the columns of a landscape frame, y along its
-rows, z ahead. Phones stand upright, and their files are portrait, turned counterclockwise to landscape: what is
-up in the world is at the left of a frame, so that the upper phone is at negative x and the left one at
-positive y. A pose is a rotation from the world's axes to the camera's and the camera's place: a point X is at
-turn (X - centre) before the camera.
+Places are metres in the world of `dioptre.simulate.world`: x along the columns of a landscape frame, y along
+its rows, z ahead. Phones stand upright, and their files are portrait, turned counterclockwise to landscape:
+what is up in the world is at the left of a frame, so that the upper phone is at negative x and the left one
+at positive y. A pose is a rotation from the world's axes to the camera's and the camera's place: a point X is
+at turn (X - centre) before the camera.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ CAMERAS: Final = ("center", "left", "right", "top", "bottom")
 TOWARDS: Final = {"center": (0, 0), "left": (0, 1), "right": (0, -1), "top": (-1, 0), "bottom": (1, 0)}
 CLOSER_M: Final = 0.011  # the left phone stands nearer to the scene (paper, Dataset)
 ARM_M: Final = 0.06  # of a rig with whole frames: a phone is 68 mm wide
-WHOLE_COLUMNS: Final = 2016  # of a frame that such arms are for
+WHOLE_TANGENT: Final = 2016 / 1588  # columns over focal length of the frames that such arms are for
 MOUNTING_M: Final = 0.002  # deviation of a phone's place
 MOUNTING_RAD: Final = 0.02  # deviation of each angle
 FOCAL_DEVIATION: Final = 0.002  # of a phone's focal length, relative
@@ -69,9 +69,9 @@ class Rig:
         return float(np.mean([np.linalg.norm(one.centre - middle.centre) for one in outer]))
 
 
-def arm_for(frame: tuple[int, int]) -> float:
-    """Returns the arms with which smaller frames overlap as those of a rig with whole ones do, metres."""
-    return ARM_M * frame[1] / WHOLE_COLUMNS
+def arm_for(frame: tuple[int, int], focal_px: float) -> float:
+    """Returns the arms with which narrower views overlap as those of the published rig do, metres."""
+    return ARM_M * frame[1] / focal_px / WHOLE_TANGENT
 
 
 def nominal_centres(arm_m: float) -> dict[str, Float[np.ndarray, "3"]]:

@@ -1,7 +1,8 @@
 """Whole sweeps: a world before a phone, in some light, from far to near.
 
 What is drawn for a sweep comes from one generator, so that a sweep is the same whoever computes it. Light and
-noise belong to a capture, which several phones take at once; where each lens really goes belongs to the phone.
+noise belong to a capture, which several phones take at once; where each lens really goes belongs to the
+phone.
 """
 
 from concurrent.futures import Executor

@@ -1,8 +1,8 @@
 """One tile of a frame: what both views see of a scene, as `dioptre.simulate.render` has it for a patch.
 
-Tiles are large, and most of their layers are either not there or opaque over most of a tile. So on a surface of
-varying depth each pixel is asked first whether any of the layer is near enough to blur into it, and whether an
-edge is: what hides what is computed near edges only. Kernels are cut to the taps that have light.
+Tiles are large, and most of their layers are either not there or opaque over most of a tile. So on a surface
+of varying depth each pixel is asked first whether any of the layer is near enough to blur into it, and
+whether an edge is: what hides what is computed near edges only. Kernels are cut to the taps that have light.
 """
 
 import cv2

@@ -4,10 +4,10 @@ Metres; x along the columns of a landscape frame, y along its rows, z ahead. The
 camera of a rig would stand if it were mounted without error. Phones are held upright, so that down in the
 world is along x.
 
-A surface is a board of any outline, a box, a cylinder or a ball. What it looks like is a picture thrown onto it
-from the origin, as by a projector: from there a surface has as much detail on a pixel as the patches of the
-simulator have, whatever its distance, and from elsewhere it is seen with its parallax. Light is the same from
-everywhere (Lambert's law).
+A surface is a board of any outline, a box, a cylinder or a ball. What it looks like is a picture thrown onto
+it from the origin, as by a projector: from there a surface has as much detail on a pixel as the patches of
+the simulator have, whatever its distance, and from elsewhere it is seen with its parallax. Light is the same
+from everywhere (Lambert's law).
 
 Surfaces are in order, the front ones first; the last is a wall without end. Which of two is in front is the
 same for all cameras.
