@@ -93,9 +93,11 @@ def match(a: Features, b: Features) -> Int[np.ndarray, "match 2"]:
     pairs = np.stack([one[good], there[good]], axis=1)
     if len(pairs) < LEAST_MATCHES:
         return nothing
-    _, kept = cv2.findFundamentalMat(
-        a.places[pairs[:, 0]], b.places[pairs[:, 1]], cv2.USAC_MAGSAC, EPIPOLAR_PX, 0.999, 2000
-    )
+    places = a.places[pairs[:, 0]], b.places[pairs[:, 1]]
+    try:
+        _, kept = cv2.findFundamentalMat(*places, cv2.USAC_MAGSAC, EPIPOLAR_PX, 0.999, 2000)
+    except cv2.error:  # it asserts that there is a geometry
+        return nothing
     if kept is None:
         return nothing
     pairs = pairs[kept.ravel() > 0]

@@ -273,14 +273,14 @@ def residual(views: Sequence[View], depths: Sequence[Depth], at: int) -> Picture
 
 
 def to_frame(
-    values: Picture,
+    values: Float32[np.ndarray, "_ _"],
     focal_px: float,
     shift: Float[np.ndarray, "2"],
     bend: Float[np.ndarray, "2"],
     wanted_px: float,
     shape: tuple[int, int],
     scale: float,
-) -> Picture:
+) -> Float32[np.ndarray, "_ _"]:
     """Returns a rectified map in the geometry of the frame it came from: the inverse of `rectify`.
 
     Args:

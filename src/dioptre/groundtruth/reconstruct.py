@@ -24,7 +24,7 @@ WORKING_COLUMNS = 500  # that pictures are shrunk to, about
 BLURRED = 0.25  # of the other cameras' sharpness: less is out of focus
 
 Slices = Float32[np.ndarray, "slice rows cols"]
-Picture = Float32[np.ndarray, "rows cols"]
+Picture = Float32[np.ndarray, "_ _"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,6 +119,8 @@ class Import:
             commas. Test scenes are official.
         on_error: Leave out captures that cannot be read, and list them; or stop at the first. A full disk
             stops.
+        maps: Folder that `dioptre reconstruct` wrote, whose depth and confidence are taken instead of those
+            beside the frames.
     """
 
     cameras: str = "center"
@@ -129,6 +131,7 @@ class Import:
     rotate: Literal["ccw", "cw"] = "ccw"
     validation: str = ""
     on_error: Literal["skip", "stop"] = "skip"
+    maps: str = ""
 
     def check(self) -> None:
         """Raises InputError if a value is impossible."""

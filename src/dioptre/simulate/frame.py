@@ -20,6 +20,7 @@ from dioptre.errors import InputError
 from dioptre.optics import CameraModel, depth_to_blur
 from dioptre.simulate import kernels
 from dioptre.simulate.device import SHADED_FROM, Device
+from dioptre.simulate.layout import mean_step
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import STEP_PX, View
 from dioptre.simulate.rig import Phone
@@ -31,11 +32,12 @@ from dioptre.simulate.world import KINDS, Surface, World, reference_focal_px
 TILE = 200  # rows and columns of a tile, pixels, as far as the frame's size allows
 OVERLAP = 32  # pixels that neighbouring tiles share, at least
 AXIS_PX = 24.0  # how far the optical axis may wander, and what blur at half resolution takes more
+NEARER_INDICES = 8.0  # beyond the ladder, from which on blur grows no more: `View.margin` allows 9
 SPARE_INDICES = 2.0  # that the lens may go beyond its ladder
 PROBE = 2  # pixels between the rays that look for what a tile can see
 
 Origin = tuple[int, int]
-Rays = Float32[np.ndarray, "2 rows cols"]
+Rays = Float32[np.ndarray, "2 _ _"]
 Strip = Float32[np.ndarray, "slice 2 rows cols"]
 
 
@@ -213,8 +215,9 @@ def _flattened(
 ) -> float | Float32[np.ndarray, "n n"]:
     """Returns one depth for a surface that blur cannot tell from a plane that faces the camera."""
     there = depth[cover > 0]
-    low, high = float(there.min()), float(there.max())
     near = float(camera.grid.dioptres[-1])
+    nearest = near + NEARER_INDICES * mean_step(camera.grid)
+    low, high = min(float(there.min()), nearest), min(float(there.max()), nearest)
     if abs(float(depth_to_blur(camera, near, low)) - float(depth_to_blur(camera, near, high))) < STEP_PX:
         return (low + high) / 2
     return np.clip(depth, np.float32(low), np.float32(high))

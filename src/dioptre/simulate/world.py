@@ -24,7 +24,7 @@ from jaxtyping import Float, Float32
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, focus_to_magnification
 from dioptre.simulate.capture import Conditions, draw_surfaces
-from dioptre.simulate.clutter import SHAPES
+from dioptre.simulate.clutter import SHAPES, Clutter
 from dioptre.simulate.layout import draw_depth, mean_step
 from dioptre.simulate.light import Lighting
 from dioptre.simulate.scene import FINE
@@ -44,6 +44,7 @@ BOARD_TILT: Final = 0.35
 THING_HALF: Final = (0.06, 0.42)  # of the frame's columns
 DEEPEST: Final = 0.25  # half-size of a solid over its distance, at most
 APART_INDICES: Final = 1.5  # a thing is at least so much nearer than the wall
+PHONE_FOCAL_PX: Final = 1588.0  # of the phone that the sizes of clutter are for
 OUTLINE_PX: Final = 256  # rows and columns of an outline's mask
 LIGHT_PERIODS_PX: Final = (500.0, 1800.0)  # of light and shade on a surface, the sensor's pixels
 LARGEST_PICTURE: Final = 2048  # fine pixels; beyond that it is mirrored on
@@ -118,7 +119,8 @@ def draw_world(
     """
     focal = reference_focal_px(camera)
     size = min(LARGEST_PICTURE, 512 * -(-FINE * frame[1] // 512))
-    pictures = draw_surfaces(rng, conditions.clutter, photographs, count=5, size=size)
+    clutter = _as_seen(conditions.clutter, focal)
+    pictures = draw_surfaces(rng, clutter, photographs, count=5, size=size)
 
     def paint(surface: Surface) -> Surface:
         chosen = pictures[int(rng.integers(len(pictures)))]
@@ -136,6 +138,13 @@ def draw_world(
     things = [draw_thing(camera, frame, depth, rng) for depth in sorted(depths, reverse=True)]
     table = [draw_table(camera, frame, wall_depth, rng)] if rng.random() < TABLE else []
     return World(tuple(paint(one) for one in (*things, *table, wall)), FINE * focal)
+
+
+def _as_seen(clutter: Clutter, focal_px: float) -> Clutter:
+    """Returns clutter as large as a lens of this focal length sees it: its sizes are for the phone's."""
+    small = min(1.0, focal_px / PHONE_FOCAL_PX)
+    low, high = clutter.size_px
+    return replace(clutter, size_px=(small * low, small * high), largest_px=small * clutter.largest_px)
 
 
 def draw_thing(
