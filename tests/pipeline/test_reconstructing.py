@@ -39,7 +39,7 @@ def test_what_is_told_of_a_rig_goes_before_what_lies_there() -> None:
     camera = CameraModel.pixel3()
     assert nominal_rig(Reconstruct(), camera, {}).spacing_m == pytest.approx(0.06)
     assert nominal_rig(Reconstruct(), camera, {"spacing_mm": 15.2}).spacing_m == pytest.approx(0.0152)
-    told = nominal_rig(Reconstruct(spacing_mm=50), camera, {"spacing_mm": 15.2})
+    told = nominal_rig(Reconstruct(spacing_mm=50.0), camera, {"spacing_mm": 15.2})
     assert told.spacing_m == pytest.approx(0.05)
     assert np.mean(np.linalg.norm(told.centres[1:], axis=1)) == pytest.approx(0.05)
     with pytest.raises(InputError, match=r"rig\.json does not describe a rig"):

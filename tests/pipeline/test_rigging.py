@@ -44,7 +44,7 @@ def test_a_whole_capture_of_one_phone_is_imported_with_its_true_depth(tmp_path: 
         (Captures(captures=1, frame="wide"), "ROWSxCOLS"),
         (Captures(captures=1, frame="100x100"), "at least 128"),
         (Captures(captures=1, frame="1600x2016"), "larger than the sensor"),
-        (Captures(captures=1, spacing_mm=-1), "spacing"),
+        (Captures(captures=1, spacing_mm=-1.0), "spacing"),
     ],
 )
 def test_impossible_captures_are_refused_before_a_folder_is_begun(

@@ -93,7 +93,8 @@ def test_a_tile_is_what_the_renderer_of_patches_makes_of_its_scene() -> None:
 def test_a_white_wall_shows_the_shading_of_each_view() -> None:
     white = replace(board(2.0), picture=np.ones((64, 64), np.float32))
     view = seen(white)
-    assert np.allclose(light(view, 2.0), frame_shading(CAMERA, view.phone.device, FRAME), rtol=2e-3)
+    far = float(CAMERA.grid.dioptres[0])  # where the scale is 1
+    assert np.allclose(light(view, far), frame_shading(CAMERA, view.phone.device, FRAME), rtol=2e-3)
 
 
 def test_frames_do_not_depend_on_who_renders_them() -> None:
