@@ -114,7 +114,7 @@ def test_a_film_is_read_in_order_whatever_the_threads(
 
     names = tuple(str(at) for at in range(N))
     focus(Pictures("film", codes.shape, codes.dtype, names, read, parallel=False))
-    assert asked == list(range(N))
+    assert asked == [at for _ in range(len(asked) // N) for at in range(N)]  # again where nothing was seen
 
 
 def test_a_slice_that_cannot_be_read_stops_everything(

@@ -27,6 +27,7 @@ from dioptre.cli.importing import ImportCaptures, run_import
 from dioptre.cli.map import Map, run_map
 from dioptre.cli.methods import Methods, run_methods
 from dioptre.cli.predict import Predict, run_predict
+from dioptre.cli.reconstruct import ReconstructCaptures, run_reconstruct
 from dioptre.cli.register import Register, run_register
 from dioptre.cli.report import Report, run_report
 from dioptre.cli.simulate import Simulate, run_simulate
@@ -40,6 +41,7 @@ COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "map": (Map, run_map),
     "methods": (Methods, run_methods),
     "simulate": (Simulate, run_simulate),
+    "reconstruct": (ReconstructCaptures, run_reconstruct),
     "import": (ImportCaptures, run_import),
     "register": (Register, run_register),
     "train": (Train, run_train),

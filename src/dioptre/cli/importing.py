@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,8 +57,11 @@ def run_import(config: ImportCaptures) -> int:
 
     threads = config.workers.workers or workers()
     source, out = (shared_path(path, config.workers) for path in (config.source, config.out))
+    settings = config.settings
+    if settings.maps:
+        settings = replace(settings, maps=str(shared_path(Path(settings.maps), config.workers)))
     with progress("importing", quiet=config.json) as moved, open_executor(config.workers) as executor:
-        summary = import_captures(source, out, config.settings, executor, moved, threads)
+        summary = import_captures(source, out, settings, executor, moved, threads)
     if config.json:
         sys.stdout.write(json.dumps(summary, indent=2) + "\n")
     else:

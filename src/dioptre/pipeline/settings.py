@@ -68,6 +68,47 @@ class Simulation:
 
 
 @dataclass(frozen=True)
+class Captures:
+    """Whole captures instead of patches, in the layout of the published set.
+
+    Attributes:
+        captures: How many; 0 for patches.
+        rig: Of five phones in a cross, each capture; else of one phone.
+        frame: ROWSxCOLS in the middle of the sensor, multiples of 4; the whole sensor by default.
+        spacing_mm: Distance of the outer phones from the middle one; 0 for 60 mm, and for smaller frames as
+            much less, so that their views overlap as much.
+    """
+
+    captures: int = 0
+    rig: bool = False
+    frame: str = ""
+    spacing_mm: float = 0.0
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        if self.captures < 1:
+            raise InputError(f"the number of captures is positive, not {self.captures}: --captures N")
+        if not 0 <= self.spacing_mm < 1e4:
+            raise InputError(f"the spacing of a rig is some millimetres, not {self.spacing_mm:g}")
+        _ = self.size  # raises if it is wrong
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Rows and columns of a frame; None for the whole sensor."""
+        if not self.frame:
+            return None
+        rows, _, cols = self.frame.partition("x")
+        if not (rows.isdecimal() and cols.isdecimal()):
+            raise InputError(f"a frame is ROWSxCOLS, such as 384x512, not {self.frame!r}")
+        size = int(rows), int(cols)
+        if min(size) < 128 or size[0] % 4 or size[1] % 4:
+            raise InputError(
+                f"a frame has at least 128 rows and columns, multiples of 4, not {size[0]}x{size[1]}"
+            )
+        return size
+
+
+@dataclass(frozen=True)
 class Import:
     """How captures become labelled patches.
 
@@ -82,6 +123,8 @@ class Import:
             commas. Test scenes are official.
         on_error: Leave out captures that cannot be read, and list them; or stop at the first. A full disk
             stops.
+        maps: Folder that `dioptre reconstruct` wrote, whose depth and confidence are taken instead of those
+            beside the frames.
     """
 
     cameras: str = "center"
@@ -92,6 +135,7 @@ class Import:
     rotate: Literal["ccw", "cw"] = "ccw"
     validation: str = ""
     on_error: Literal["skip", "stop"] = "skip"
+    maps: str = ""
 
     def check(self) -> None:
         """Raises InputError if a value is impossible."""
@@ -120,6 +164,28 @@ class Import:
     def samplings(self) -> tuple[Literal["raw", "up"], ...]:
         """The samplings of the published frames that are taken, the preferred one first."""
         return ("raw", "up") if self.pd == "auto" else (self.pd,)
+
+
+@dataclass(frozen=True)
+class Reconstruct:
+    """How captures of a rig become depth and confidence.
+
+    Attributes:
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md): its focal length and ladder.
+        spacing_mm: Mean distance of the outer cameras from the middle one, measured: it gives the metres. 0
+        for
+            that of rig.json beside the captures, or for 60.
+        on_error: Leave out captures that cannot be reconstructed, and list them; or stop at the first.
+    """
+
+    camera: str = "pixel3"
+    spacing_mm: float = 0.0
+    on_error: Literal["skip", "stop"] = "skip"
+
+    def check(self) -> None:
+        """Raises InputError if a value is impossible."""
+        if not 0 <= self.spacing_mm < 1e4:
+            raise InputError(f"the spacing of a rig is some millimetres, not {self.spacing_mm:g}")
 
 
 @dataclass(frozen=True)

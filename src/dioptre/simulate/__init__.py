@@ -14,6 +14,10 @@
     lens              where the lens really goes
     sensor            clipping, binning, noise, quantisation
     capture           one random patch, from all of these
+    world             surfaces with metric places, for whole frames
+    rig               five phones in a cross, and their mounting
+    tile, frame       what a phone sees of a world, by tiles
+    sweeps            a whole sweep of that, in some light
     mishaps           what the world does to a sweep: flicker, dust, noise, views exchanged
     faults            these as a table, with what can be decided
     kernels           what runs in the inner loops

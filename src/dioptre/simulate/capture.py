@@ -174,7 +174,7 @@ def draw_patch(
     at = draw_place(camera, size, rng)
     view = View(PointSpread(camera, device, at), size + 2 * RIM, conditions.breathing)
     focus = sweep(camera, conditions.actuator, device.lens_bias, rng)
-    axis = conditions.side_motion * _side_motion(len(focus), rng)
+    axis = conditions.side_motion * side_motion(len(focus), rng)
     drawn = "dark" if rng.random() < conditions.lighting.dark else "normal"
     light = light or drawn
     gain, noise = draw_exposure(light, conditions.lighting, rng)
@@ -288,7 +288,7 @@ def _smooth(n: int, rng: np.random.Generator) -> Picture:
     return grey * np.exp(cv2.resize(coarse, (n, n), interpolation=cv2.INTER_CUBIC))
 
 
-def _side_motion(n: int, rng: np.random.Generator) -> Float[np.ndarray, "n 2"]:
+def side_motion(n: int, rng: np.random.Generator) -> Float[np.ndarray, "n 2"]:
     """Returns where the optical axis meets the frame at each slice: a smooth path and some jitter."""
     knots = rng.normal(0, SIDE_MOTION_PX / 2, (4, 2)).cumsum(axis=0)
     knots -= knots.mean(axis=0)

@@ -133,8 +133,8 @@ def _layer(
 
     if isinstance(layer.depth, float):
         diameter = float(depth_to_blur(view.camera, focus, layer.depth))
-        light = _blur_flat(layer.radiance, layer.alpha, diameter, view, sampled)
-        cover = None if layer.alpha is None else _blur_flat(layer.alpha, None, diameter, view, sampled)
+        light = blur_flat(layer.radiance, layer.alpha, diameter, view, sampled)
+        cover = None if layer.alpha is None else blur_flat(layer.alpha, None, diameter, view, sampled)
     else:
         depth = sampled(layer.depth, 0)
         diameters = np.asarray(depth_to_blur(view.camera, focus, depth.astype(np.float64)))
@@ -167,7 +167,7 @@ def sample(
     return out
 
 
-def _blur_flat(
+def blur_flat(
     picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
 ) -> Views:
     """Returns a layer at one depth in both views."""
@@ -182,11 +182,11 @@ def _blur_flat(
 def _blur_flat_halved(
     picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
 ) -> Views:
-    pair = view.spread.kernels(float(_halved(diameter, view.spread.device)))
+    pair = view.spread.kernels(float(halved_diameter(diameter, view.spread.device)))
     border = pair.shape[1] // 2 + SPARE
     small = np.empty((2, view.size // 2 + 2 * SPARE, view.size // 2 + 2 * SPARE), dtype=np.float32)
-    kernels.blur_pair(_pooled(_covered(picture, alpha, 2 * border, sampled)), pair, small)
-    return _doubled(small, view.size)
+    kernels.blur_pair(pooled(_covered(picture, alpha, 2 * border, sampled)), pair, small)
+    return doubled(small, view.size)
 
 
 def _blur_surface(
@@ -200,7 +200,7 @@ def _blur_surface(
     device = view.spread.device
     halved = float(np.abs(diameters).min()) * device.least_gain >= HALVED_PX
     if halved:
-        wanted = _halved(np.pad(_pooled(diameters.astype(np.float32)), SPARE, mode="edge"), device)
+        wanted = halved_diameter(np.pad(pooled(diameters.astype(np.float32)), SPARE, mode="edge"), device)
     else:
         wanted = diameters
     steps = np.round(wanted / STEP_PX).astype(np.int64)
@@ -209,11 +209,11 @@ def _blur_surface(
     pairs = np.stack([view.spread.kernels(float(level * STEP_PX), half) for level in levels])
     out = np.empty((2, *wanted.shape), dtype=np.float32)
     if halved:
-        image = _pooled(_covered(picture, alpha, 2 * (half + SPARE), sampled))
+        image = pooled(_covered(picture, alpha, 2 * (half + SPARE), sampled))
     else:
         image = _covered(picture, alpha, half, sampled)
     kernels.blur_each(image, pairs, steps - levels[0], out)
-    return _doubled(out, view.size) if halved else out
+    return doubled(out, view.size) if halved else out
 
 
 def _covered(picture: Picture, alpha: Picture | None, border: int, sampled: Sampler) -> Picture:
@@ -221,18 +221,18 @@ def _covered(picture: Picture, alpha: Picture | None, border: int, sampled: Samp
     return image if alpha is None else image * sampled(alpha, border)
 
 
-def _halved(diameter: Any, device: Device) -> Any:
+def halved_diameter(diameter: Any, device: Device) -> Any:
     """Returns diameters in pixels twice as large that make up for their own blur."""
     gain = np.where(np.asarray(diameter) < 0, device.blur_gain(-1.0), device.blur_gain(1.0))
     return np.sign(diameter) * np.sqrt(diameter**2 - HALVING_VARIANCE / gain**2) / 2
 
 
-def _pooled(image: Picture) -> Picture:
+def pooled(image: Picture) -> Picture:
     """Returns the means of 2 x 2 pixels."""
     return ((image[::2, ::2] + image[1::2, 1::2]) + (image[1::2, ::2] + image[::2, 1::2])) * np.float32(0.25)
 
 
-def _doubled(small: Views, size: int) -> Views:
+def doubled(small: Views, size: int) -> Views:
     """Returns both views at full resolution again, without their spare rim."""
     out = np.empty((2, size, size), dtype=np.float32)
     for view in range(2):

@@ -11,6 +11,7 @@ from jaxtyping import Float, UInt8
 from dioptre.dataset.captures import LONGEST_NAME, CaptureWriter
 from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.labels import SIZE, STRIDE, FrameSize, Labels
+from dioptre.dataset.manifest import MANIFEST, hash_file
 from dioptre.dataset.published import (
     BLACK,
     WHITE,
@@ -36,7 +37,7 @@ def open_writer(out: Path, settings: Import, frame: FrameSize) -> CaptureWriter:
 
     What is no part of the config may differ when a run is resumed: both forms of the frames give the same.
     """
-    config = {
+    config: dict[str, object] = {
         "source": PUBLISHED,
         "cameras": sorted(settings.camera_names),
         "stride": STRIDE,
@@ -46,6 +47,8 @@ def open_writer(out: Path, settings: Import, frame: FrameSize) -> CaptureWriter:
         "rotate": settings.rotate,
         "validation": settings.validation,
     }
+    if settings.maps:
+        config["maps"] = hash_file(Path(settings.maps) / MANIFEST)
     form = StoreFormat(GRID, SIZE, len(VIEWS), BLACK, WHITE)
     writer = CaptureWriter(out, form, frame, config)
     writer.begin()

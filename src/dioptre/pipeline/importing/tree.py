@@ -10,6 +10,7 @@ from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.decoding import quiet_readers
 from dioptre.dataset.frames import HEADER_BYTES, FrameHeader, Sampling, decode_frame, read_header
 from dioptre.dataset.labels import FrameSize, Labels
+from dioptre.dataset.manifest import read_manifest
 from dioptre.dataset.published import (
     CONFIDENCE_FOLDER,
     DEPTH_FOLDER,
@@ -18,6 +19,7 @@ from dioptre.dataset.published import (
     decode_depth,
     list_captures,
 )
+from dioptre.dataset.published_files import confidence_path, depth_path
 from dioptre.errors import CaptureFileError, FileError
 from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
 from dioptre.pipeline.importing.published import (
@@ -36,10 +38,27 @@ from dioptre.pipeline.settings import Import
 def open_tree(source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress) -> Opened:
     """Returns the writer of a tree's store, and the outcomes of its captures as they are imported."""
     captures = list_captures(source, settings.camera_names, settings.samplings)
+    if settings.maps:
+        captures = _with_maps(captures, Path(settings.maps))
     writer = open_writer(out, settings, _first_frame(source, captures, settings))
     single, clashes = _without_clashes(captures, settings)
     pieces = [partial(_import, writer, settings, files) for files in single]
     return writer, chain(clashes, each_capture(pieces, executor, done))
+
+
+def _with_maps(captures: Sequence[CaptureFiles], maps: Path) -> list[CaptureFiles]:
+    """Returns the captures with the maps of a reconstruction; one that it left out has none."""
+    read_manifest(maps, "a reconstruction")
+    found = []
+    for one in captures:
+        part = maps / one.part
+        paths = {
+            DEPTH_FOLDER: depth_path(part, one.capture, one.camera),
+            CONFIDENCE_FOLDER: confidence_path(part, one.capture, one.camera),
+        }
+        there = tuple((folder, path) for folder, path in paths.items() if path.is_file())
+        found.append(replace(one, maps=there))
+    return found
 
 
 def _first_frame(source: Path, captures: Sequence[CaptureFiles], settings: Import) -> FrameSize:

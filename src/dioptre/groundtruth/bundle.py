@@ -1,0 +1,409 @@
+"""Bundle adjustment: poses, lenses and points that explain where points are seen, by least squares.
+
+The model of a picture (camera c, slice k) of a point whose ray from the first camera is (u, v, 1) and whose
+inverse depth there is rho, one over metres:
+
+    (X, Y, Z) = turn_c ((u, v, 1) - rho centre_c)           a point at infinity is nothing special
+    place = shift_ck + focal_c zoom_ck (1 + b1 r^2 + b2 r^4) (X, Y) / Z,   r^2 = (X^2 + Y^2) / Z^2
+
+The first camera is the origin. What pictures cannot tell, or only barely, is held by expectations, each with
+its deviation: where cameras were meant to stand, their focal length, how scale goes from slice to slice; and
+the mean distance of the cameras from the first, which gives metres.
+
+Levenberg and Marquardt's method; points are eliminated (Schur's complement), so that the system that is
+solved has only the cameras' unknowns. Outliers are weighed down (Cauchy's loss). It stops once whole,
+undamped steps no longer lower the cost: a general solver that stops when the reprojection error looks low
+leaves cameras turned towards each other a little, and with that a bias of every depth.
+
+Lengths of unknowns: an angle in radians, a place in units of the spacing, log focal length, pixels.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.sparse import csr_matrix
+from scipy.spatial.transform import Rotation
+
+ROUNDS = 40  # of Levenberg and Marquardt, at most
+SETTLED = 1e-7  # relative fall of the cost, while steps are nearly undamped
+UNDAMPED = 1e-6
+FIRST_DAMPING = 1e-4
+CAUCHY = 2.0  # residuals in deviations from which on they are weighed down
+
+
+@dataclass(frozen=True, eq=False)
+class Lenses:
+    """The cameras of a bundle.
+
+    Attributes:
+        turns: (camera, 3) rotation vectors, from the first camera's axes to each.
+        centres: (camera, 3) places in the first camera's axes, metres.
+        focals: (camera,) focal lengths at the far slice, pixels.
+        zooms: (image,) scale of each picture relative to that.
+        shifts: (image, 2) where the axis meets each picture, pixels.
+        bend: Distortion, of all cameras.
+    """
+
+    turns: Float[np.ndarray, "camera 3"]
+    centres: Float[np.ndarray, "camera 3"]
+    focals: Float[np.ndarray, " camera"]
+    zooms: Float[np.ndarray, " image"]
+    shifts: Float[np.ndarray, "image 2"]
+    bend: Float[np.ndarray, "2"]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How far unknowns stray from where they begin, as deviations; 0 holds one fast.
+
+    Attributes:
+        turn_rad: Of a camera.
+        centre: Of a camera's place, over the spacing.
+        focal: Of a camera's focal length, relative.
+        zoom: Of a picture's scale, relative.
+        shift_px: Of where the axis meets a picture.
+        bend: Of each coefficient of the distortion.
+        spacing: Of the mean distance of the cameras from the first, relative.
+        pixel: Of an observation.
+    """
+
+    turn_rad: float = 0.1
+    centre: float = 0.2
+    focal: float = 0.01
+    zoom: float = 3e-4
+    shift_px: float = 0.3
+    bend: float = 0.05
+    spacing: float = 1e-5
+    pixel: float = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A state of the adjustment.
+
+    Attributes:
+        lenses: The cameras.
+        points: (point, 3): u, v, rho.
+        camera: (image,) which camera took each picture.
+        point: (observation,) which point.
+        image: (observation,) which picture.
+        places: (observation, 2) pixels.
+        spacing_m: Mean distance of the other cameras from the first.
+    """
+
+    lenses: Lenses
+    points: Float[np.ndarray, "point 3"]
+    camera: Int[np.ndarray, " image"]
+    point: Int[np.ndarray, " observation"]
+    image: Int[np.ndarray, " observation"]
+    places: Float[np.ndarray, "observation 2"]
+    spacing_m: float
+
+    def keep(self, which: np.ndarray) -> "Bundle":
+        """Returns the bundle with some of its observations, and the points that two or more are left of."""
+        counts = np.bincount(self.point[which], minlength=len(self.points))
+        which = which[counts[self.point[which]] >= 2]
+        left, point = np.unique(self.point[which], return_inverse=True)
+        return replace(
+            self, points=self.points[left], point=point, image=self.image[which], places=self.places[which]
+        )
+
+
+def project(bundle: Bundle) -> Float[np.ndarray, "observation 2"]:
+    """Returns where the model sees each observation's point."""
+    return _see(bundle).places
+
+
+def adjust(bundle: Bundle, start: Lenses, expected: Expected) -> Bundle:
+    """Returns the bundle that explains its observations best.
+
+    Args:
+        bundle: A start.
+        start: Where unknowns are expected; usually the bundle's own lenses.
+        expected: How far they stray from there.
+    """
+    damping, cost = FIRST_DAMPING, _cost(bundle, start, expected)
+    for _ in range(ROUNDS):
+        system = _normal(bundle, start, expected)
+        for _ in range(12):
+            step = _solve(system, damping)
+            moved = _moved(bundle, *step)
+            new = _cost(moved, start, expected)
+            if new < cost:
+                break
+            damping *= 8
+        else:
+            return bundle
+        settled = cost - new <= SETTLED * cost and damping <= UNDAMPED
+        bundle, cost, damping = moved, new, max(damping / 8, 1e-12)
+        if settled:
+            break
+    return bundle
+
+
+# Unknowns of the cameras, in one vector: turns, centres, log focals, log zooms, shifts, bend.
+
+
+def _offsets(bundle: Bundle) -> tuple[int, int, int, int, int, int, int]:
+    cameras, images = len(bundle.lenses.focals), len(bundle.camera)
+    sizes = np.cumsum([0, 3 * cameras, 3 * cameras, cameras, images, 2 * images, 2])
+    return tuple(int(size) for size in sizes)  # type: ignore[return-value]
+
+
+def _deviations(bundle: Bundle, expected: Expected) -> Float[np.ndarray, " unknown"]:
+    cameras, images = len(bundle.lenses.focals), len(bundle.camera)
+    first = np.zeros(3)  # the first camera is the origin
+    return np.concatenate(
+        [
+            first,
+            np.full(3 * (cameras - 1), expected.turn_rad),
+            first,
+            np.full(3 * (cameras - 1), expected.centre),
+            np.full(cameras, expected.focal),
+            np.full(images, expected.zoom),
+            np.full(2 * images, expected.shift_px),
+            np.full(2, expected.bend),
+        ]
+    )
+
+
+def _strayed(bundle: Bundle, start: Lenses) -> Float[np.ndarray, " unknown"]:
+    """Returns how far the cameras' unknowns are from where they are expected."""
+    now = bundle.lenses
+    return np.concatenate(
+        [
+            (now.turns - start.turns).ravel(),
+            (now.centres - start.centres).ravel() / bundle.spacing_m,
+            np.log(now.focals / start.focals),
+            np.log(now.zooms / start.zooms),
+            (now.shifts - start.shifts).ravel(),
+            now.bend - start.bend,
+        ]
+    )
+
+
+def _moved(
+    bundle: Bundle, cameras: Float[np.ndarray, " unknown"], points: Float[np.ndarray, "_ 3"]
+) -> Bundle:
+    """Returns the bundle a step away."""
+    t, c, f, z, s, b, end = _offsets(bundle)
+    old = bundle.lenses
+    turns = (Rotation.from_rotvec(cameras[t:c].reshape(-1, 3)) * Rotation.from_rotvec(old.turns)).as_rotvec()
+    lenses = Lenses(
+        turns,
+        old.centres + bundle.spacing_m * cameras[c:f].reshape(-1, 3),
+        old.focals * np.exp(cameras[f:z]),
+        old.zooms * np.exp(cameras[z:s]),
+        old.shifts + cameras[s:b].reshape(-1, 2),
+        old.bend + cameras[b:end],
+    )
+    return replace(bundle, lenses=lenses, points=bundle.points + points)
+
+
+def _spacing_error(bundle: Bundle) -> tuple[float, Float[np.ndarray, "camera 3"]]:
+    """Returns the relative error of the mean distance from the first camera, and its derivatives."""
+    apart = bundle.lenses.centres - bundle.lenses.centres[0]
+    far = np.linalg.norm(apart, axis=1)
+    far[0] = np.inf
+    slope = apart / far[:, None] / (len(apart) - 1)
+    slope[0] = 0
+    return float(np.mean(far[1:]) / bundle.spacing_m - 1), slope
+
+
+def _weights(
+    residuals: Float[np.ndarray, "observation 2"], pixel: float
+) -> tuple[Float[np.ndarray, " observation"], float]:
+    """Returns Cauchy's weights of observations, and their cost."""
+    square = (residuals**2).sum(axis=1) / (pixel * CAUCHY) ** 2
+    return 1 / (1 + square), float(CAUCHY**2 * np.log1p(square).sum())
+
+
+def _cost(bundle: Bundle, start: Lenses, expected: Expected) -> float:
+    residuals = project(bundle) - bundle.places
+    deviations = _deviations(bundle, expected)
+    free = deviations > 0
+    strayed = _strayed(bundle, start)[free] / deviations[free]
+    spacing = _spacing_error(bundle)[0] / expected.spacing
+    total = _weights(residuals, expected.pixel)[1] + float(strayed @ strayed) + spacing**2
+    return total if np.isfinite(total) else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """Normal equations, in parts.
+
+    Attributes:
+        cameras: (free, free) of the cameras' unknowns.
+        points: (point, 3, 3) of the points'.
+        both: (free, 3 points) of both.
+        camera_slope: (free,) right-hand side.
+        point_slope: (point, 3) right-hand side.
+        free: Which unknowns of the cameras are not held fast.
+        unknowns: How many there are.
+    """
+
+    cameras: Float[np.ndarray, "free free"]
+    points: Float[np.ndarray, "point 3 3"]
+    both: Float[np.ndarray, "free three_points"]
+    camera_slope: Float[np.ndarray, " free"]
+    point_slope: Float[np.ndarray, "point 3"]
+    free: Int[np.ndarray, " free"]
+    unknowns: int
+
+
+def _normal(bundle: Bundle, start: Lenses, expected: Expected) -> _System:
+    """Returns the normal equations at a state."""
+    seen = _see(bundle)
+    by_camera, columns, by_point = _derive(bundle, seen)
+    residuals = seen.places - bundle.places
+    weight = np.sqrt(_weights(residuals, expected.pixel)[0]) / expected.pixel
+    residuals, by_camera = residuals * weight[:, None], by_camera * weight[:, None, None]
+    by_point = by_point * weight[:, None, None]
+    unknowns, observations, points = _offsets(bundle)[-1], len(bundle.point), len(bundle.points)
+    rows = np.repeat(np.arange(2 * observations), by_camera.shape[2])
+    across = np.repeat(columns, 2, axis=0).ravel()
+    camera = csr_matrix((by_camera.ravel(), (rows, across)), (2 * observations, unknowns))
+    point_columns = np.repeat(3 * bundle.point[:, None] + np.arange(3), 2, axis=0).ravel()
+    point_rows = np.repeat(np.arange(2 * observations), 3)
+    point = csr_matrix((by_point.ravel(), (point_rows, point_columns)), (2 * observations, 3 * points))
+    deviations = _deviations(bundle, expected)
+    free = np.flatnonzero(deviations > 0)
+    camera = camera[:, free]
+    expect = np.diag(1 / deviations[free] ** 2)
+    slope = -(camera.T @ residuals.ravel()) - _strayed(bundle, start)[free] / deviations[free] ** 2
+    error, by_centre = _spacing_error(bundle)
+    spacing = np.zeros(unknowns)
+    spacing[_offsets(bundle)[1] : _offsets(bundle)[2]] = by_centre.ravel()
+    spacing = spacing[free] / expected.spacing
+    hessian = (camera.T @ camera).toarray() + expect + np.outer(spacing, spacing)
+    blocks = np.einsum("oia,oib->oab", by_point, by_point)
+    own = np.zeros((points, 3, 3))
+    np.add.at(own, bundle.point, blocks)
+    return _System(
+        hessian,
+        own,
+        (camera.T @ point).toarray(),
+        slope - spacing * error / expected.spacing,
+        -(point.T @ residuals.ravel()).reshape(-1, 3),
+        free,
+        unknowns,
+    )
+
+
+def _solve(
+    system: _System, damping: float
+) -> tuple[Float[np.ndarray, " unknown"], Float[np.ndarray, "point 3"]]:
+    """Returns the step of the cameras' unknowns and of the points, points eliminated."""
+    points = system.points + damping * np.eye(3) * (
+        np.einsum("pii->p", system.points)[:, None, None] / 3 + 1e-6
+    )
+    inverse = np.linalg.inv(points)
+    both = system.both.reshape(len(system.free), -1, 3).transpose(1, 0, 2)
+    product = np.ascontiguousarray((both @ inverse).transpose(1, 0, 2)).reshape(len(system.free), -1)
+    cameras = system.cameras + damping * np.diag(np.diag(system.cameras))
+    reduced = cameras - product @ system.both.T
+    right = system.camera_slope - product @ system.point_slope.ravel()
+    try:
+        step = np.linalg.solve(reduced, right)
+    except np.linalg.LinAlgError:
+        step = np.zeros(len(system.free))
+    rest = system.point_slope - (system.both.T @ step).reshape(-1, 3)
+    whole = np.zeros(system.unknowns)
+    whole[system.free] = step
+    return whole, np.einsum("pij,pj->pi", inverse, rest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What each observation goes through on its way to a picture.
+
+    Attributes:
+        camera: Which camera took it.
+        turns: Its rotation.
+        local: The point in the camera's axes, times rho.
+        flat: The same divided by its z.
+        bent: By what distortion multiplies.
+        scale: Focal length of the picture, pixels.
+        places: Where it is seen.
+    """
+
+    camera: Int[np.ndarray, " o"]
+    turns: Float[np.ndarray, "o 3 3"]
+    local: Float[np.ndarray, "o 3"]
+    flat: Float[np.ndarray, "o 2"]
+    bent: Float[np.ndarray, " o"]
+    scale: Float[np.ndarray, " o"]
+    places: Float[np.ndarray, "o 2"]
+
+
+def _see(bundle: Bundle) -> _Seen:
+    lenses, image = bundle.lenses, bundle.image
+    camera = bundle.camera[image]
+    turns = Rotation.from_rotvec(lenses.turns).as_matrix()[camera]
+    u, v, rho = bundle.points[bundle.point].T
+    before = np.stack([u, v, np.ones_like(u)], axis=1) - rho[:, None] * lenses.centres[camera]
+    local = np.einsum("oij,oj->oi", turns, before)
+    local[:, 2] = np.where(np.abs(local[:, 2]) < 1e-6, 1e-6, local[:, 2])
+    flat = local[:, :2] / local[:, 2:]
+    r2 = (flat**2).sum(axis=1)
+    bent = 1 + (lenses.bend[0] + lenses.bend[1] * r2) * r2
+    scale = lenses.focals[camera] * lenses.zooms[image]
+    places = lenses.shifts[image] + (scale * bent)[:, None] * flat
+    return _Seen(camera, turns, local, flat, bent, scale, places)
+
+
+def _derive(
+    bundle: Bundle, seen: _Seen
+) -> tuple[Float[np.ndarray, "o 2 12"], Int[np.ndarray, "o 12"], Float[np.ndarray, "o 2 3"]]:
+    """Returns derivatives by the cameras' unknowns, which unknowns those are, and those by the points'."""
+    lenses, image, camera, flat = bundle.lenses, bundle.image, seen.camera, seen.flat
+    rho, (b1, b2), r2 = bundle.points[bundle.point, 2], lenses.bend, (flat**2).sum(axis=1)
+    by_flat = seen.bent[:, None, None] * np.eye(2)
+    by_flat = by_flat + (2 * b1 + 4 * b2 * r2)[:, None, None] * (flat[:, :, None] * flat[:, None, :])
+    by_local = np.zeros((len(rho), 2, 3))
+    by_local[:, 0, 0] = by_local[:, 1, 1] = 1 / seen.local[:, 2]
+    by_local[:, :, 2] = -flat / seen.local[:, 2:]
+    by_local = (by_flat * seen.scale[:, None, None]) @ by_local
+    by_world = by_local @ seen.turns
+    away = (seen.places - lenses.shifts[image])[:, :, None]
+    bends = (seen.scale[:, None] * flat)[:, :, None] * np.stack([r2, r2**2], axis=1)[:, None, :]
+    by_camera = np.concatenate(
+        [
+            by_local @ _crossed(seen.local),
+            -by_world * (rho * bundle.spacing_m)[:, None, None],
+            away,
+            away,
+            np.broadcast_to(np.eye(2), (len(rho), 2, 2)),
+            bends,
+        ],
+        axis=2,
+    )
+    by_depth = -(by_world @ lenses.centres[camera][:, :, None])
+    return by_camera, _columns(bundle, camera), np.concatenate([by_world[:, :, :2], by_depth], axis=2)
+
+
+def _crossed(local: Float[np.ndarray, "o 3"]) -> Float[np.ndarray, "o 3 3"]:
+    """Returns how points move with a small turn of their axes."""
+    out = np.zeros((len(local), 3, 3))
+    x, y, z = local.T
+    out[:, 0, 1], out[:, 0, 2], out[:, 1, 0] = z, -y, -z
+    out[:, 1, 2], out[:, 2, 0], out[:, 2, 1] = x, y, -x
+    return out
+
+
+def _columns(bundle: Bundle, camera: Int[np.ndarray, " o"]) -> Int[np.ndarray, "o 12"]:
+    """Returns which of the cameras' unknowns each observation depends on."""
+    t, c, f, z, s, b, _ = _offsets(bundle)
+    image = bundle.image[:, None]
+    return np.concatenate(
+        [
+            t + 3 * camera[:, None] + np.arange(3),
+            c + 3 * camera[:, None] + np.arange(3),
+            f + camera[:, None],
+            z + image,
+            s + 2 * image + np.arange(2),
+            np.broadcast_to(b + np.arange(2), (len(camera), 2)),
+        ],
+        axis=1,
+    )

@@ -1,0 +1,133 @@
+"""From the sweeps of a rig to depth and confidence for every camera: all steps in their order.
+
+    composite.align -> sfm.estimate_poses -> composite.compose -> mvs.rectify -> mvs.sweep_planes ->
+    mvs.confidence
+
+The maps that come out lie on the frames: a pixel is a square of `MAP_FACTOR` pixels of a frame, depth is
+dioptres along the camera's axis.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from dioptre.errors import InputError
+from dioptre.groundtruth.composite import align, compose, sharpness
+from dioptre.groundtruth.mvs import View, confidence, rectify, residual, sweep_planes, to_frame
+from dioptre.groundtruth.sfm import Nominal, Poses, estimate_poses
+
+MAP_FACTOR = 4  # frame pixels along a side of a map's
+WORKING_COLUMNS = 500  # that pictures are shrunk to, about
+BLURRED = 0.25  # of the other cameras' sharpness: less is out of focus
+
+Slices = Float32[np.ndarray, "slice rows cols"]
+Picture = Float32[np.ndarray, "_ _"]
+
+
+@dataclass(frozen=True, eq=False)
+class CameraMaps:
+    """What was found for one camera.
+
+    Attributes:
+        composite: The all-in-focus picture, working pixels.
+        dioptres: Inverse depth, on the frame.
+        confidence: Of it, 0 to 1.
+        residual: How unlike the other cameras' pictures are there, working pixels, rectified.
+    """
+
+    composite: Picture
+    dioptres: Picture
+    confidence: Picture
+    residual: Picture
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """What was found for a capture.
+
+    Attributes:
+        poses: Of the cameras.
+        maps: Of each, in the order of `poses.names`.
+        factor: Frame pixels along a side of a working one.
+    """
+
+    poses: Poses
+    maps: tuple[CameraMaps, ...]
+    factor: int
+
+
+def working_factor(frame: tuple[int, int]) -> int:
+    """Returns how many frame pixels make a working one along a side: 4 for whole frames, 1 for small ones."""
+    return next((factor for factor in (4, 2) if frame[1] >= factor * WORKING_COLUMNS), 1)
+
+
+def reconstruct_capture(
+    sweeps: Sequence[Slices],
+    zoom: Float[np.ndarray, " slice"],
+    nominal: Nominal,
+    frame: tuple[int, int],
+    executor: Executor | None = None,
+    threads: int = 1,
+) -> Reconstruction:
+    """Returns poses, depth and confidence of a capture.
+
+    Args:
+        sweeps: Of each camera, in working pixels.
+        zoom: Scale of the slices, as their focus distances say.
+        nominal: What is known of the rig.
+        frame: Rows and columns of the whole frame.
+        executor: Threads.
+        threads: How many.
+
+    Raises:
+        InputError: If the poses cannot be believed, or a view is blurred.
+    """
+    factor = frame[1] // sweeps[0].shape[2]
+    motions = [align(sweep, zoom) for sweep in sweeps]
+    composites = [compose(sweep, motion) for sweep, motion in zip(sweeps, motions, strict=True)]
+    _check_sharpness(composites, nominal)
+    poses = estimate_poses(sweeps, motions, nominal, factor)
+    focal = nominal.focal_px / factor
+    views = [
+        View(
+            rectify(picture, poses.focals[at] / factor, poses.shifts[at] / factor, poses.bend, focal),
+            focal,
+            poses.turns[at],
+            poses.centres[at],
+        )
+        for at, picture in enumerate(composites)
+    ]
+    depths = [sweep_planes(views, at, executor=executor, threads=threads) for at in range(len(views))]
+    maps = [
+        CameraMaps(
+            composites[at],
+            _on_frame(depths[at].dioptres, poses, at, focal, factor, frame),
+            _on_frame(confidence(views, depths, at), poses, at, focal, factor, frame),
+            residual(views, depths, at),
+        )
+        for at in range(len(views))
+    ]
+    return Reconstruction(poses, tuple(maps), factor)
+
+
+def _check_sharpness(composites: Sequence[Picture], nominal: Nominal) -> None:
+    """Raises if one camera's sharpest picture is plainly less sharp than the others'."""
+    levels = np.array([float(np.percentile(sharpness(one), 90)) for one in composites])
+    for at, name in enumerate(nominal.names):
+        others = float(np.median(np.delete(levels, at)))
+        if levels[at] < BLURRED * others:
+            raise InputError(
+                f"the view of {name} is blurred: at its sharpest it has {levels[at] / others:.0%} of the "
+                "others' contrast of details"
+            )
+
+
+def _on_frame(
+    values: Picture, poses: Poses, at: int, focal: float, factor: int, frame: tuple[int, int]
+) -> Picture:
+    shape = frame[0] // MAP_FACTOR, frame[1] // MAP_FACTOR
+    lens = poses.focals[at] / factor, poses.shifts[at] / factor
+    return to_frame(values, *lens, poses.bend, focal, shape, MAP_FACTOR / factor)

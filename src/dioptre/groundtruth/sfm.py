@@ -1,0 +1,382 @@
+"""Poses of a rig from what its cameras saw: structure from motion.
+
+    features in some slices of each sweep
+    -> linked over the slices of a camera, whose motion is known, and matched between cameras, slice by slice
+    -> tracks -> bundle adjustment (`dioptre.groundtruth.bundle`), outliers left out, again
+
+Places and focal lengths are pixels of the whole frame, places from its centre; metres, the first camera's
+axes. Metres come from the spacing: the mean distance of the other cameras from the first.
+
+What is found is checked before it is believed: enough points in every camera, most observations explained,
+points in front of the cameras, cameras near where they were meant to be, and parallax and focus telling the
+same distances. What does not hold is an `InputError` in a sentence.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+from scipy.spatial.transform import Rotation
+
+from dioptre.errors import InputError
+from dioptre.groundtruth.bundle import Bundle, Expected, Lenses, adjust, project
+from dioptre.groundtruth.composite import sharpness
+from dioptre.groundtruth.features import Features, Image, Tracks, find_features, join, link_near, match
+from dioptre.groundtruth.register import Motion
+
+SLICES_APART = 6  # of those whose features are taken
+LINK_PX = 1.0  # of the working picture, within which a feature is found again in the next slice
+IN_FOCUS = 0.5  # share of the greatest sharpness from which on a feature's place can be trusted
+LEAST_POINTS = 40  # that a camera must share with others
+LEAST_EXPLAINED = 0.6  # of the observations
+LEAST_IN_FRONT = 0.9  # of the points
+ASTRAY = 0.5  # of the spacing, from where a camera was meant to be
+FOCUS_RATIO = 1.35  # between distances by parallax and by focus, at most
+FOCUS_POINTS = 30  # by which these are compared
+BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
+OUTLIER = 4.0  # deviations
+
+Slices = Float32[np.ndarray, "slice rows cols"]
+
+
+@dataclass(frozen=True, eq=False)
+class Nominal:
+    """What is known of a rig before anybody looks.
+
+    Attributes:
+        names: The cameras, the one in the middle first.
+        centres: (camera, 3) where they were meant to stand, metres.
+        spacing_m: Mean distance of the others from the first, measured.
+        focal_px: Focal length at the far slice, as the maker says.
+        dioptres: Where each slice was told to focus.
+    """
+
+    names: tuple[str, ...]
+    centres: Float[np.ndarray, "camera 3"]
+    spacing_m: float
+    focal_px: float
+    dioptres: Float[np.ndarray, " slice"]
+
+    def __post_init__(self) -> None:
+        if not self.spacing_m > 0 or len(self.names) != len(self.centres) or len(self.names) < 2:
+            raise InputError(
+                f"a rig has two cameras or more, some way apart, not {len(self.names)}, {self.spacing_m:g} m"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """Where the cameras of a capture stood, and how they saw.
+
+    Attributes:
+        names: The cameras.
+        turns: (camera, 3, 3) rotation from the first camera's axes to each.
+        centres: (camera, 3) metres.
+        focals: (camera,) focal length of the aligned pictures, pixels of the whole frame.
+        shifts: (camera, 2) where the axis meets these, pixels from the centre of the frame.
+        bend: Distortion: places are (1 + b1 r^2 + b2 r^4) times as far from the axis.
+        zooms: (camera, slice) scale of the slices relative to the aligned pictures.
+        points: (point, 3) metres.
+        seen_by: (point, camera) where each aligned picture shows a point; NaN where it does not.
+        pixel: Deviation of the observations, pixels.
+        explained: Share of the observations that were kept.
+        focus_ratio: How many times as near points are by parallax as by focus, in dioptres.
+    """
+
+    names: tuple[str, ...]
+    turns: Float[np.ndarray, "camera 3 3"]
+    centres: Float[np.ndarray, "camera 3"]
+    focals: Float[np.ndarray, " camera"]
+    shifts: Float[np.ndarray, "camera 2"]
+    bend: Float[np.ndarray, "2"]
+    zooms: Float[np.ndarray, "camera slice"]
+    points: Float[np.ndarray, "point 3"]
+    seen_by: Float[np.ndarray, "point camera 2"]
+    pixel: float
+    explained: float
+    focus_ratio: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns poses and lenses as plain JSON; points are in the COLMAP model."""
+        cameras = {
+            name: {
+                "turn": self.turns[at].tolist(),
+                "centre_mm": (1e3 * self.centres[at]).tolist(),
+                "focal_px": float(self.focals[at]),
+                "axis_px": self.shifts[at].tolist(),
+                "slice_focal_px": (self.focals[at] * self.zooms[at]).tolist(),
+            }
+            for at, name in enumerate(self.names)
+        }
+        return {
+            "cameras": cameras,
+            "bend": self.bend.tolist(),
+            "points": len(self.points),
+            "observation_deviation_px": self.pixel,
+            "explained": self.explained,
+            "parallax_over_focus": self.focus_ratio,
+        }
+
+
+def estimate_poses(
+    sweeps: Sequence[Slices], motions: Sequence[Motion], nominal: Nominal, factor: int
+) -> Poses:
+    """Returns the poses of a rig's cameras.
+
+    Args:
+        sweeps: Of each camera, in working pixels.
+        motions: How the slices of each moved (`composite.align`).
+        nominal: What is known of the rig.
+        factor: Pixels of the whole frame along a side of a working pixel.
+
+    Raises:
+        InputError: If what was found cannot be believed.
+    """
+    slices = list(range(0, sweeps[0].shape[0], SLICES_APART))
+    images = [(camera, at) for camera in range(len(sweeps)) for at in slices]
+    features = _features(sweeps, motions, slices)
+    _check_features(features, nominal)
+    links = _links(images, features, motions)
+    tracks = join(images, features, links)
+    _check_tracks(tracks, nominal)
+    begun = _begin(tracks, motions, nominal, factor)
+    bundle, expected, explained = refine(begun, factor)
+    _check_geometry(bundle, nominal, explained)
+    ratio = _focus_ratio(bundle, sweeps, nominal, motions, factor)
+    return _poses(bundle, motions, nominal, factor, expected.pixel, explained, ratio)
+
+
+def _features(
+    sweeps: Sequence[Slices], motions: Sequence[Motion], slices: Sequence[int]
+) -> dict[Image, Features]:
+    """Returns the features of some slices that are in focus there: blur moves the others sideways."""
+    found = {}
+    for camera, (sweep, motion) in enumerate(zip(sweeps, motions, strict=True)):
+        some = sweep[:: max(1, SLICES_APART // 2)]
+        sharp = np.stack([sharpness(one) for one in some]).max(axis=0)
+        for at in slices:
+            every = find_features(sweep[at])
+            still = (every.places - motion.shift[at]) / motion.zoom[at]
+            here, there = (
+                _read(one, places) for one, places in ((sharpness(sweep[at]), every.places), (sharp, still))
+            )
+            found[camera, at] = every.keep(here > IN_FOCUS * there)
+    return found
+
+
+def _read(
+    picture: Float32[np.ndarray, "rows cols"], places: Float[np.ndarray, "_ 2"]
+) -> Float32[np.ndarray, " _"]:
+    """Returns a picture's pixels at places counted from its centre, held at its border."""
+    rows, cols = picture.shape
+    at = np.rint(places + np.array([(cols - 1) / 2, (rows - 1) / 2])).astype(int)
+    return picture[np.clip(at[:, 1], 0, rows - 1), np.clip(at[:, 0], 0, cols - 1)]
+
+
+def _check_features(features: Mapping[Image, Features], nominal: Nominal) -> None:
+    for camera, name in enumerate(nominal.names):
+        count = sum(len(one.places) for (of, _), one in features.items() if of == camera)
+        if count < LEAST_POINTS:
+            raise InputError(
+                f"the sweep of {name} has {count} features, fewer than {LEAST_POINTS}: there is too little "
+                "to see in it, or it is not sharp at any slice"
+            )
+
+
+def _links(
+    images: Sequence[Image], features: Mapping[Image, Features], motions: Sequence[Motion]
+) -> list[tuple[Image, Image, Int[np.ndarray, "_ 2"]]]:
+    """Returns which features are of one point: over the slices of a camera, and between cameras."""
+    links = []
+    slices = sorted({at for _, at in images})
+    cameras = sorted({camera for camera, _ in images})
+    for camera in cameras:
+        motion = motions[camera]
+        for k, following in pairwise(slices):
+            still = (features[camera, k].places - motion.shift[k]) / motion.zoom[k]
+            moved = still * motion.zoom[following] + motion.shift[following]
+            pairs = link_near(features[camera, k], features[camera, following], moved, LINK_PX)
+            links.append(((camera, k), (camera, following), pairs))
+    for k in slices:
+        for a, b in combinations(cameras, 2):
+            links.append(((a, k), (b, k), match(features[a, k], features[b, k])))
+    return links
+
+
+def _check_tracks(tracks: Tracks, nominal: Nominal) -> None:
+    camera_of = np.array([camera for camera, _ in tracks.images])
+    for camera, name in enumerate(nominal.names):
+        count = len(np.unique(tracks.point[camera_of[tracks.image] == camera]))
+        if count < LEAST_POINTS:
+            raise InputError(
+                f"{name} shares {count} points with the other cameras, fewer than {LEAST_POINTS}: it saw "
+                "something else, or too little that can be told apart"
+            )
+
+
+def _begin(tracks: Tracks, motions: Sequence[Motion], nominal: Nominal, factor: int) -> Bundle:
+    """Returns the bundle of a rig that was mounted as it was meant."""
+    cameras = len(nominal.names)
+    zooms = np.array([motions[camera].zoom[at] for camera, at in tracks.images])
+    shifts = factor * np.array([motions[camera].shift[at] for camera, at in tracks.images])
+    lenses = Lenses(
+        np.zeros((cameras, 3)),
+        nominal.centres - nominal.centres[0],
+        np.full(cameras, nominal.focal_px),
+        zooms,
+        shifts,
+        np.zeros(2),
+    )
+    camera = np.array([camera for camera, _ in tracks.images])
+    bundle = Bundle(
+        lenses,
+        np.zeros((tracks.points, 3)),
+        camera,
+        tracks.point,
+        tracks.image,
+        factor * tracks.places,
+        nominal.spacing_m,
+    )
+    return replace(bundle, points=triangulate(bundle))
+
+
+def triangulate(bundle: Bundle) -> Float[np.ndarray, "point 3"]:
+    """Returns rays and inverse depths of points by least squares, as if no camera were turned.
+
+    A place over the focal length is then (u, v) - rho centre, which is linear in what is wanted.
+    """
+    lenses, image = bundle.lenses, bundle.image
+    camera = bundle.camera[image]
+    flat = (bundle.places - lenses.shifts[image]) / (lenses.focals[camera] * lenses.zooms[image])[:, None]
+    centre = lenses.centres[camera][:, :2]
+    count = np.bincount(bundle.point, minlength=len(bundle.points)).astype(float)
+
+    def mean(values: Float[np.ndarray, " o"]) -> Float[np.ndarray, " point"]:
+        return np.bincount(bundle.point, values, len(bundle.points)) / count
+
+    at = np.stack([mean(flat[:, axis]) for axis in (0, 1)], axis=1)
+    middle = np.stack([mean(centre[:, axis]) for axis in (0, 1)], axis=1)
+    apart, moved = centre - middle[bundle.point], flat - at[bundle.point]
+    along = np.bincount(bundle.point, -(apart * moved).sum(axis=1), len(bundle.points))
+    wide = np.bincount(bundle.point, (apart**2).sum(axis=1), len(bundle.points))
+    rho = np.clip((along + BEGIN_RHO * 1e-6) / (wide + 1e-6), 0.0, 12.0)
+    return np.concatenate([at + rho[:, None] * middle, rho[:, None]], axis=1)
+
+
+def refine(bundle: Bundle, factor: int) -> tuple[Bundle, Expected, float]:
+    """Returns the adjusted bundle without outliers, its deviations, and the share that was kept."""
+    total = len(bundle.point)
+    start = bundle.lenses
+    for pixel in (12.0 * factor, 2.0 * factor):
+        bundle = adjust(bundle, start, Expected(pixel=pixel))
+    expected = Expected(pixel=0.5 * factor)
+    for _ in range(3):
+        far = np.linalg.norm(project(bundle) - bundle.places, axis=1)
+        pixel = float(np.clip(1.2 * np.median(far) / 1.18, 0.05 * factor, 3.0 * factor))
+        expected = Expected(pixel=pixel)
+        bundle = bundle.keep(np.flatnonzero(far < OUTLIER * pixel))
+        if len(bundle.points) < LEAST_POINTS:
+            break
+        bundle = adjust(bundle, start, expected)
+    return bundle, expected, len(bundle.point) / total
+
+
+def _check_geometry(bundle: Bundle, nominal: Nominal, explained: float) -> None:
+    if explained < LEAST_EXPLAINED:
+        raise InputError(
+            f"cameras that stand as told explain {explained:.0%} of what was seen, not "
+            f"{LEAST_EXPLAINED:.0%}: are two of them exchanged, or did something move?"
+        )
+    in_front = float(np.mean(bundle.points[:, 2] > 0)) if len(bundle.points) else 0.0
+    if in_front < LEAST_IN_FRONT:
+        raise InputError(
+            f"{1 - in_front:.0%} of the points lie behind the cameras: are two cameras exchanged?"
+        )
+    astray = np.linalg.norm(bundle.lenses.centres - (nominal.centres - nominal.centres[0]), axis=1)
+    worst = int(np.argmax(astray))
+    if astray[worst] > ASTRAY * nominal.spacing_m:
+        raise InputError(
+            f"{nominal.names[worst]} is {1e3 * astray[worst]:.0f} mm from where it should be, on arms of "
+            f"{1e3 * nominal.spacing_m:.0f} mm: are two cameras exchanged?"
+        )
+    camera = bundle.camera[bundle.image]
+    for at, name in enumerate(nominal.names):
+        count = len(np.unique(bundle.point[camera == at]))
+        if count < LEAST_POINTS:
+            raise InputError(f"{name} has {count} points left that agree with the others, not {LEAST_POINTS}")
+
+
+def _focus_ratio(
+    bundle: Bundle, sweeps: Sequence[Slices], nominal: Nominal, motions: Sequence[Motion], factor: int
+) -> float:
+    """Returns how many times as many dioptres points have by parallax as by where the first camera is sharp.
+
+    Raises:
+        InputError: If that is far from 1: the spacing, or the focus distances, are not what was said.
+    """
+    stack, motion = sweeps[0], motions[0]
+    camera = bundle.camera[bundle.image]
+    seen, first = np.unique(bundle.point[camera == 0], return_index=True)
+    observed = np.flatnonzero(camera == 0)[first]
+    image = bundle.image[observed]
+    zoom, shift = bundle.lenses.zooms[image], bundle.lenses.shifts[image]
+    still = (bundle.places[observed] - shift) / zoom[:, None] / factor
+    curves = []
+    rows, cols = stack.shape[1:]
+    for k in range(0, len(stack), 2):
+        at = still * motion.zoom[k] + motion.shift[k] + ((cols - 1) / 2, (rows - 1) / 2)
+        x, y = (np.clip(at[:, axis], 0, size - 1).astype(int) for axis, size in ((0, cols), (1, rows)))
+        curves.append(sharpness(stack[k])[y, x])
+    curve = np.stack(curves, axis=1)
+    peak = curve.argmax(axis=1)
+    clear = (peak > 1) & (peak < curve.shape[1] - 2) & (curve.max(axis=1) > 2 * np.median(curve, axis=1))
+    if clear.sum() < FOCUS_POINTS:
+        return float("nan")
+    by_focus = nominal.dioptres[::2][peak[clear]]
+    ratio = float(np.median(bundle.points[seen, 2][clear] / by_focus))
+    if not 1 / FOCUS_RATIO < ratio < FOCUS_RATIO:
+        raise InputError(
+            f"points are {ratio:.2f} times as near by parallax as by focus: is the spacing of the cameras, "
+            f"{1e3 * nominal.spacing_m:.1f} mm, right, and do the cameras stand where it says?"
+        )
+    return ratio
+
+
+def _poses(
+    bundle: Bundle,
+    motions: Sequence[Motion],
+    nominal: Nominal,
+    factor: int,
+    pixel: float,
+    explained: float,
+    ratio: float,
+) -> Poses:
+    """Returns what was found, for the aligned pictures of the cameras."""
+    lenses = bundle.lenses
+    count = len(nominal.names)
+    turns = Rotation.from_rotvec(lenses.turns).as_matrix()
+    focals, shifts, zooms = np.empty(count), np.empty((count, 2)), []
+    slices = sorted({int(at) for at in range(0, len(motions[0].zoom), SLICES_APART)})
+    for camera in range(count):
+        own = np.flatnonzero(bundle.camera == camera)
+        aligned = motions[camera].zoom[slices]
+        more = lenses.zooms[own] / aligned
+        focals[camera] = lenses.focals[camera] * more.mean()
+        shifts[camera] = (
+            (lenses.shifts[own] - factor * motions[camera].shift[slices]) / aligned[:, None]
+        ).mean(0)
+        refined = np.interp(np.arange(len(motions[camera].zoom)), slices, more / more.mean())
+        zooms.append(motions[camera].zoom * refined)
+    rho = np.maximum(bundle.points[:, 2], 1e-3)
+    points = np.concatenate([bundle.points[:, :2], np.ones((len(rho), 1))], axis=1) / rho[:, None]
+    seen = np.full((len(points), count, 2), np.nan)
+    camera = bundle.camera[bundle.image]
+    zoom, shift = lenses.zooms[bundle.image], lenses.shifts[bundle.image]
+    seen[bundle.point, camera] = (bundle.places - shift) / zoom[:, None] + shifts[camera]
+    return Poses(
+        nominal.names, turns, lenses.centres, focals, shifts, lenses.bend, np.stack(zooms), points, seen,
+        pixel, explained, ratio,
+    )  # fmt: skip

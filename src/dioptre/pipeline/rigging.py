@@ -1,0 +1,195 @@
+"""Whole captures from the camera in software, in the layout of the published set.
+
+    OUT/train1, OUT/test      frames and maps: dataset/published.py. The maps are the truth, sure everywhere
+    OUT/rig.json              how the cameras were meant to stand, and the spacing that was measured
+    OUT/truth/<capture>/<camera>.json, .npy
+                              pose, focal length, lens and axis of each phone; its depth for every pixel,
+                              dioptres
+    OUT/manifest.json         written last
+
+A piece is one phone's sweep. A world belongs to one capture, and a capture is a scene of its own.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dioptre.cameras.makes import find_camera
+from dioptre.dataset.lock import locked
+from dioptre.dataset.manifest import begin_folder, clear_leftovers, write_json, write_manifest
+from dioptre.dataset.published import DEPTH_FACTOR
+from dioptre.dataset.published_files import write_array, write_frames, write_maps
+from dioptre.errors import InputError
+from dioptre.methods.measure import workers
+from dioptre.optics import CameraModel
+from dioptre.pipeline.processes import run_counted
+from dioptre.pipeline.settings import Captures, Simulation
+from dioptre.pipeline.simulate import conditions_of, photographs_of, read_textures, split_of
+from dioptre.posterior import DepthPrior
+from dioptre.simulate.capture import Conditions
+from dioptre.simulate.device import Device
+from dioptre.simulate.frame import Seen, true_depth
+from dioptre.simulate.rig import MEASURED_M, Phone, Rig, arm_for, draw_rig, lone_phone, nominal_centres
+from dioptre.simulate.sweeps import WholeSweep, draw_light, take_sweep
+from dioptre.simulate.world import World, draw_world, reference_focal_px
+
+KIND = "simulated captures"
+RIG = "rig.json"
+TRUTH = "truth"
+PARTS = {"train": "train1", "validation": "train1", "test": "test"}
+POSITIONS = 49  # of the published ladder
+
+
+def simulate_captures(
+    out: Path,
+    simulation: Simulation,
+    captures: Captures,
+    executor: Executor | None,
+    done: Callable[[int, int], None],
+) -> None:
+    """Writes whole captures of simulated worlds; a run that was stopped goes on where it was.
+
+    Args:
+        out: The folder.
+        simulation: Seed, camera, light, depths and split.
+        captures: How many, and of what size.
+        executor: Who does it; None for this process, which then renders by threads. The result does not
+            depend on it.
+        done: Called with the number of sweeps written and of all.
+    """
+    simulation.check()
+    captures.check()
+    DepthPrior.parse(simulation.prior)  # refused before a folder is begun
+    camera = find_camera(simulation.camera)
+    frame = captures.size or camera.frame
+    _check_frame(camera, frame)
+    entries = {"simulation": asdict(simulation), "captures": asdict(captures)}
+    plan = {"kind": KIND, **entries}
+    with locked(out):
+        begin_folder(out, plan, "simulated captures")
+        rig = rig_of(simulation, captures, camera)
+        if captures.rig:
+            write_json(out / RIG, describe_rig(rig, simulation, camera, frame))
+        pieces = [
+            partial(_write_sweep, out, simulation, captures, number, phone)
+            for number in range(captures.captures)
+            for phone in range(len(rig.phones))
+        ]
+        run_counted(pieces, executor, 0, len(pieces), done)
+        clear_leftovers(out)
+        write_manifest(out, plan)
+
+
+def _check_frame(camera: CameraModel, frame: tuple[int, int]) -> None:
+    if frame[0] > camera.frame[0] or frame[1] > camera.frame[1]:
+        raise InputError(
+            f"a frame of {frame[0]}x{frame[1]} pixels is larger than the sensor, "
+            f"{camera.frame[0]}x{camera.frame[1]}"
+        )
+    if len(camera.grid) != POSITIONS:
+        raise InputError(
+            f"the published layout has {POSITIONS} positions, and {camera.name} has {len(camera.grid)}"
+        )
+
+
+def rig_of(simulation: Simulation, captures: Captures, camera: CameraModel) -> Rig:
+    """Returns the cameras of a simulation: a rig, or one phone alone."""
+    frame = captures.size or camera.frame
+    rng = np.random.default_rng([simulation.seed, 19])
+    arm = captures.spacing_mm / 1e3 or arm_for(frame, reference_focal_px(camera))
+    if captures.rig:
+        rig = draw_rig(arm, rng)
+        if not simulation.exact_lens:
+            return rig
+        return replace(rig, phones=tuple(replace(one, device=one.device.thin_lens()) for one in rig.phones))
+    if simulation.device == "random":
+        device = Device.draw(rng)
+    else:
+        device = Device.left() if simulation.device == "left" else Device.center()
+    return Rig((lone_phone(device.thin_lens() if simulation.exact_lens else device),), arm)
+
+
+def describe_rig(
+    rig: Rig, simulation: Simulation, camera: CameraModel, frame: tuple[int, int]
+) -> dict[str, Any]:
+    """Returns what a person knows of a rig: how it was meant, and what callipers say."""
+    rng = np.random.default_rng([simulation.seed, 20])
+    measured = rig.spacing_m + MEASURED_M * float(rng.standard_normal())
+    return {
+        "spacing_mm": 1e3 * measured,
+        "nominal_mm": {name: (1e3 * place).tolist() for name, place in nominal_centres(rig.arm_m).items()},
+        "focal_px": reference_focal_px(camera),
+        "frame": list(frame),
+    }
+
+
+def capture_name(number: int) -> str:
+    """Returns what a capture is called: each is a scene of its own."""
+    return f"world{number:03d}_0"
+
+
+def _write_sweep(out: Path, simulation: Simulation, captures: Captures, number: int, phone: int) -> int:
+    camera = find_camera(simulation.camera)
+    rig = rig_of(simulation, captures, camera)
+    one, name = rig.phones[phone], capture_name(number)
+    truth = out / TRUTH / name / f"{one.name}.npy"
+    if truth.exists():  # written last
+        return 1
+    split = split_of(simulation, number)
+    part = out / PARTS[split]
+    seen, taken = simulate_sweep(simulation, captures, number, one)
+    write_frames(part, name, one.name, taken.native)
+    codes = true_depth(seen, DEPTH_FACTOR).astype(np.float64)
+    write_maps(part, name, one.name, codes, np.ones_like(codes, np.float32))
+    truth.parent.mkdir(parents=True, exist_ok=True)
+    write_json(truth.with_suffix(".json"), _truth(seen, taken))
+    write_array(truth, true_depth(seen))
+    return 1
+
+
+def simulate_sweep(
+    simulation: Simulation, captures: Captures, number: int, phone: Phone
+) -> tuple[Seen, WholeSweep]:
+    """Returns what one phone takes of one world, and the world as it sees it."""
+    camera = find_camera(simulation.camera)
+    frame = captures.size or camera.frame
+    split = split_of(simulation, number)
+    conditions = conditions_of(simulation, split)
+    seed = [simulation.seed, list(PARTS).index(split), number]
+    seen = Seen(_world(tuple(seed), simulation, camera, frame, conditions), phone, camera, frame)
+    light = draw_light(simulation.light, conditions, np.random.default_rng([*seed, 1]))
+    rng = np.random.default_rng([*seed, 2, *phone.name.encode()])
+    with ThreadPoolExecutor(workers()) if workers() > 1 else nullcontext() as threads:
+        return seen, take_sweep(seen, light, conditions, rng, threads)
+
+
+@lru_cache(maxsize=1)
+def _world(
+    seed: tuple[int, ...],
+    simulation: Simulation,
+    camera: CameraModel,
+    frame: tuple[int, int],
+    conditions: Conditions,
+) -> World:
+    """Returns the world of a capture; its phones follow each other, so that the last one is kept."""
+    photographs = photographs_of(read_textures(simulation.textures), split_of(simulation, seed[-1]))
+    return draw_world(camera, frame, np.random.default_rng(list(seed)), conditions, photographs)
+
+
+def _truth(seen: Seen, taken: WholeSweep) -> dict[str, Any]:
+    """Returns what is right about a sweep, as plain JSON."""
+    phone = seen.phone
+    return {
+        "turn": phone.turn.tolist(),
+        "centre_mm": (1e3 * phone.centre).tolist(),
+        "focal_px": seen.focal_px,
+        "bend": list(phone.bend),
+        "focus": taken.focus.tolist(),
+        "axis_px": taken.axis.tolist(),
+    }

@@ -1,0 +1,128 @@
+"""One tile of a frame: what both views see of a scene, as `dioptre.simulate.render` has it for a patch.
+
+Tiles are large, and most of their layers are either not there or opaque over most of a tile. So on a surface
+of varying depth each pixel is asked first whether any of the layer is near enough to blur into it, and
+whether an edge is: what hides what is computed near edges only. Kernels are cut to the taps that have light.
+"""
+
+import cv2
+import numpy as np
+from jaxtyping import Float, Float32, Int, UInt8
+
+from dioptre.optics import depth_to_blur
+from dioptre.simulate import kernels
+from dioptre.simulate.render import (
+    HALVED_PX,
+    SPARE,
+    STEP_PX,
+    View,
+    Views,
+    blur_flat,
+    doubled,
+    halved_diameter,
+    pooled,
+    sample,
+)
+from dioptre.simulate.scene import Layer, Scene
+
+NOTHING, EDGE, INSIDE = 0, 1, 2  # what a pixel sees of a layer
+PRESENT = 1e-4  # of alpha: less is nothing, and as much less than 1 is whole
+
+Picture = Float32[np.ndarray, "_ _"]
+
+
+def render_tile(scene: Scene, view: View, focus: float, principal_point: tuple[float, float]) -> Views:
+    """Returns the radiance that the left and the right view see of a scene, (2, size, size).
+
+    Args:
+        scene: Its layers reach far enough (`View.margin`).
+        view: Camera, device and place.
+        focus: Where the lens is truly focused, in dioptres.
+        principal_point: Where the optical axis meets the frame, (x, y) pixels from its centre.
+    """
+    scale = view.magnification(focus)
+    total = np.zeros((2, view.size, view.size), dtype=np.float32)
+    clear: Views | None = None  # how much of the pupil still sees what is behind; None for all of it
+    for layer in scene.layers:
+        light, cover = _blurred(layer, scene, view, focus, scale, principal_point)
+        total += light if clear is None else clear * light
+        if cover is not None:
+            seen = np.clip(cover / view.spread.sums[:, None, None], 0.0, 1.0)
+            clear = 1 - seen if clear is None else clear * (1 - seen)
+    return total / np.float32(scale * scale)
+
+
+def _blurred(
+    layer: Layer,
+    scene: Scene,
+    view: View,
+    focus: float,
+    scale: float,
+    principal_point: tuple[float, float],
+) -> tuple[Views, Views | None]:
+    """Returns a layer's light and cover in both views."""
+
+    def sampled(picture: Picture, border: int) -> Picture:
+        return sample(picture, scene.margin, view, scale, principal_point, border)
+
+    if isinstance(layer.depth, float):
+        diameter = float(depth_to_blur(view.camera, focus, layer.depth))
+        light = blur_flat(layer.radiance, layer.alpha, diameter, view, sampled)
+        return light, None if layer.alpha is None else blur_flat(layer.alpha, None, diameter, view, sampled)
+    diameters = np.asarray(depth_to_blur(view.camera, focus, sampled(layer.depth, 0).astype(np.float64)))
+    halved = float(np.abs(diameters).min()) * view.spread.device.least_gain >= HALVED_PX
+    if halved:
+        padded = np.pad(pooled(diameters.astype(np.float32)), SPARE, mode="edge")
+        diameters = halved_diameter(padded, view.spread.device)
+    steps, pairs, half = _levels(view, diameters)
+    border = 2 * (half + SPARE) if halved else half
+    alpha = None if layer.alpha is None else sampled(layer.alpha, border)
+    image = sampled(layer.radiance, border)
+    if alpha is not None:
+        image *= alpha
+    if halved:
+        image, alpha = pooled(image), None if alpha is None else pooled(alpha)
+    light, cover = _gather(image, alpha, pairs, steps, half, view.spread.sums)
+    if halved:
+        return doubled(light, view.size), None if cover is None else doubled(cover, view.size)
+    return light, cover
+
+
+def _levels(
+    view: View, diameters: Float[np.ndarray, "rows cols"]
+) -> tuple[Int[np.ndarray, "rows cols"], Float32[np.ndarray, "level 2 n n"], int]:
+    """Returns which pair of kernels each pixel gathers with, the pairs, and how far they reach."""
+    steps = np.round(diameters / STEP_PX).astype(np.int64)
+    levels = np.arange(steps.min(), steps.max() + 1)
+    half = max(view.spread.half(float(level * STEP_PX)) for level in levels[[0, -1]])
+    pairs = np.stack([view.spread.kernels(float(level * STEP_PX), half) for level in levels])
+    return steps - levels[0], pairs, half
+
+
+def _gather(
+    image: Picture,
+    alpha: Picture | None,
+    pairs: Float32[np.ndarray, "level 2 n n"],
+    which: Int[np.ndarray, "rows cols"],
+    half: int,
+    sums: Float32[np.ndarray, "2"],
+) -> tuple[Views, Views | None]:
+    """Returns the light and, of a layer that is not everywhere, the cover that each pixel gathers."""
+    light = np.zeros((2, *which.shape), np.float32)
+    if alpha is None:
+        state = np.full(which.shape, INSIDE, np.uint8)
+        kernels.blur_partly(image, image, pairs, which, state, light, light)
+        return light, None
+    state = _state(alpha, half)
+    cover = np.where(state == INSIDE, sums[:, None, None], np.float32(0))
+    kernels.blur_partly(image, alpha, pairs, which, state, light, cover)
+    return light, cover
+
+
+def _state(alpha: Picture, half: int) -> UInt8[np.ndarray, "_ _"]:
+    """Returns what each pixel can see of a layer if light comes from no farther than `half` pixels."""
+    reach = np.ones((2 * half + 1, 2 * half + 1), np.uint8)
+    inner = slice(half, -half)
+    near = cv2.dilate((alpha > PRESENT).astype(np.uint8), reach)[inner, inner]
+    whole = cv2.erode((alpha > 1 - PRESENT).astype(np.uint8), reach)[inner, inner]
+    return np.where(whole > 0, INSIDE, np.where(near > 0, EDGE, NOTHING)).astype(np.uint8)

@@ -1,0 +1,231 @@
+"""Worlds: textured surfaces with metric places, which several cameras can see at once.
+
+Metres; x along the columns of a landscape frame, y along its rows, z ahead. The origin is where the middle
+camera of a rig would stand if it were mounted without error. Phones are held upright, so that down in the
+world is along x.
+
+A surface is a board of any outline, a box, a cylinder or a ball. What it looks like is a picture thrown onto
+it from the origin, as by a projector: from there a surface has as much detail on a pixel as the patches of
+the simulator have, whatever its distance, and from elsewhere it is seen with its parallax. Light is the same
+from everywhere (Lambert's law).
+
+Surfaces are in order, the front ones first; the last is a wall without end. Which of two is in front is the
+same for all cameras.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import cv2
+import numpy as np
+from jaxtyping import Float, Float32
+
+from dioptre.errors import InputError
+from dioptre.optics import CameraModel, focus_to_magnification
+from dioptre.simulate.capture import Conditions, draw_surfaces
+from dioptre.simulate.clutter import SHAPES, Clutter
+from dioptre.simulate.layout import draw_depth, mean_step
+from dioptre.simulate.light import Lighting
+from dioptre.simulate.scene import FINE
+from dioptre.simulate.texture import log_uniform
+
+Picture = Float32[np.ndarray, "rows cols"]
+Vector = Float[np.ndarray, "3"]
+Matrix = Float[np.ndarray, "3 3"]
+
+KINDS: Final = {"board": 0, "box": 1, "cylinder": 2, "ball": 3}  # as the kernels number them
+SHARES: Final = {"board": 0.45, "box": 0.25, "cylinder": 0.18, "ball": 0.12}  # how often each is
+TABLE: Final = 0.6  # how often there is one
+THINGS: Final = (4, 10)  # from, to
+WALL_INDICES: Final = (0.5, 12.0)  # where the wall is on the ladder, positions from its far end
+WALL_TILT: Final = 0.2  # deviation of its normal from the axis, radians
+BOARD_TILT: Final = 0.35
+THING_HALF: Final = (0.06, 0.42)  # of the frame's columns
+DEEPEST: Final = 0.25  # half-size of a solid over its distance, at most
+APART_INDICES: Final = 1.5  # a thing is at least so much nearer than the wall
+PHONE_FOCAL_PX: Final = 1588.0  # of the phone that the sizes of clutter are for
+OUTLINE_PX: Final = 256  # rows and columns of an outline's mask
+LIGHT_PERIODS_PX: Final = (500.0, 1800.0)  # of light and shade on a surface, the sensor's pixels
+LARGEST_PICTURE: Final = 2048  # fine pixels; beyond that it is mirrored on
+FULL: Final = np.ones((2, 2), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """One thing, or the wall.
+
+    Attributes:
+        kind: One of KINDS.
+        place: Its middle, metres.
+        axes: Its own x, y and z, as rows.
+        half: Half its size along them; all 0 for a board without end.
+        outline: Where a board is, over -1 to 1 along its x and y.
+        picture: Radiance, on the fine grid.
+        painted_at: The place (row, col) of the picture that is thrown straight ahead.
+    """
+
+    kind: str
+    place: Vector
+    axes: Matrix
+    half: Vector
+    picture: Picture
+    painted_at: Float[np.ndarray, "2"]
+    outline: Float32[np.ndarray, "n n"]
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"a surface is one of {', '.join(KINDS)}, not {self.kind}")
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """What a rig stands before.
+
+    Attributes:
+        surfaces: From front to back; the last is a board without end.
+        painted_px: Pixels of the pictures for a tangent of 1.
+    """
+
+    surfaces: tuple[Surface, ...]
+    painted_px: float
+
+    def __post_init__(self) -> None:
+        if not self.surfaces or self.surfaces[-1].half.any():
+            raise InputError("a world's last surface is a board without end")
+
+
+def reference_focal_px(camera: CameraModel) -> float:
+    """Returns the focal length in pixels of a lens that is focused at the far end of its ladder."""
+    far = float(camera.grid.dioptres[0])
+    return camera.focal_length_px * float(focus_to_magnification(camera, far))
+
+
+def draw_world(
+    camera: CameraModel,
+    frame: tuple[int, int],
+    rng: np.random.Generator,
+    conditions: Conditions,
+    photographs: Sequence[Float32[np.ndarray, "_ _"]] = (),
+) -> World:
+    """Returns a random world: a wall, often a table before it, and things before both.
+
+    Args:
+        camera: Its ladder decides how far things are.
+        frame: Rows and columns that are looked at, which decide how large they are.
+        rng: Draws everything.
+        conditions: What things are covered with, where they are and how they are lit.
+        photographs: To cover some of them with.
+    """
+    focal = reference_focal_px(camera)
+    size = min(LARGEST_PICTURE, 512 * -(-FINE * frame[1] // 512))
+    clutter = _as_seen(conditions.clutter, focal)
+    pictures = draw_surfaces(rng, clutter, photographs, count=5, size=size)
+
+    def paint(surface: Surface) -> Surface:
+        chosen = pictures[int(rng.integers(len(pictures)))]
+        picture = np.rot90(chosen, 2 * int(rng.integers(2)))
+        lit = picture * _light(size, conditions.lighting, rng) + np.float32(conditions.lighting.glare)
+        at = rng.uniform(0, size, 2)
+        return replace(surface, picture=np.ascontiguousarray(lit), painted_at=at)
+
+    far, step = float(camera.grid.dioptres[0]), mean_step(camera.grid)
+    wall_depth = far + step * float(rng.uniform(*WALL_INDICES))
+    wall = _board(np.array([0.0, 0.0, 1 / wall_depth]), _turned(rng, WALL_TILT), np.zeros(3), FULL)
+    count = int(rng.integers(*THINGS))
+    nearest = max(wall_depth + APART_INDICES * step, far)
+    depths = [max(draw_depth(camera.grid, conditions.layout, rng), nearest) for _ in range(count)]
+    things = [draw_thing(camera, frame, depth, rng) for depth in sorted(depths, reverse=True)]
+    table = [draw_table(camera, frame, wall_depth, rng)] if rng.random() < TABLE else []
+    return World(tuple(paint(one) for one in (*things, *table, wall)), FINE * focal)
+
+
+def _as_seen(clutter: Clutter, focal_px: float) -> Clutter:
+    """Returns clutter as large as a lens of this focal length sees it: its sizes are for the phone's."""
+    small = min(1.0, focal_px / PHONE_FOCAL_PX)
+    low, high = clutter.size_px
+    return replace(clutter, size_px=(small * low, small * high), largest_px=small * clutter.largest_px)
+
+
+def draw_thing(
+    camera: CameraModel, frame: tuple[int, int], depth: float, rng: np.random.Generator
+) -> Surface:
+    """Returns a thing whose nearest part, or of a board the middle, is so many dioptres away."""
+    focal, (rows, cols) = reference_focal_px(camera), frame
+    kind = str(rng.choice(list(SHARES), p=list(SHARES.values())))
+    half = log_uniform(rng, *THING_HALF) * cols / focal  # over the distance of the middle
+    half = half if kind == "board" else min(half, DEEPEST)
+    distance = 1 / depth / (1.0 if kind == "board" else 1 - half)
+    across = rng.uniform(-0.55, 0.55, 2) * (cols, rows) / focal
+    place = distance * np.array([across[0], across[1], 1.0])
+    size = distance * half
+    if kind == "board":
+        return _board(place, _turned(rng, BOARD_TILT), np.array([size, size, 0.0]), _outline(rng))
+    if kind == "ball":
+        return _solid(kind, place, np.eye(3), np.full(3, size))
+    upright = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # its own y is down: along x
+    angle = float(rng.uniform(0, 2 * np.pi))
+    spin = np.array(
+        [[np.cos(angle), 0.0, np.sin(angle)], [0.0, 1.0, 0.0], [-np.sin(angle), 0.0, np.cos(angle)]]
+    )
+    wide, high = size / np.sqrt(2), size * float(rng.uniform(0.5, 2.0))
+    deep = wide * float(rng.uniform(0.3, 1.0))
+    return _solid(kind, place, spin @ upright, np.array([wide, high, deep]))
+
+
+def draw_table(
+    camera: CameraModel, frame: tuple[int, int], wall_depth: float, rng: np.random.Generator
+) -> Surface:
+    """Returns a table top below the axis, from near the camera to near the wall."""
+    focal, (rows, cols) = reference_focal_px(camera), frame
+    near = 1 / float(rng.uniform(0.5, 0.8) * camera.grid.dioptres[-1])
+    far = max(0.9 / wall_depth, 1.5 * near)
+    drop_near, drop_far = 0.55 * near * cols / focal, float(rng.uniform(0.1, 0.35)) * far * cols / focal
+    front, back = np.array([drop_near, 0.0, near]), np.array([drop_far, 0.0, far])
+    along = back - front
+    length = float(np.linalg.norm(along))
+    y = along / length
+    x = np.array([0.0, 1.0, 0.0])
+    half = np.array([far * rows / focal, length / 2, 0.0])
+    return _board((front + back) / 2, np.stack([x, y, np.cross(x, y)]), half, FULL)
+
+
+def _board(place: Vector, axes: Matrix, half: Vector, outline: Picture) -> Surface:
+    return Surface("board", place, axes, half, FULL, np.zeros(2), outline)
+
+
+def _solid(kind: str, place: Vector, axes: Matrix, half: Vector) -> Surface:
+    return Surface(kind, place, axes, half, FULL, np.zeros(2), FULL)
+
+
+def _turned(rng: np.random.Generator, deviation: float) -> Matrix:
+    """Returns axes whose z leans from the world's by about so much, turned about it at random."""
+    lean = np.clip(rng.normal(0, deviation, 2), -2.2 * deviation, 2.2 * deviation)
+    roll = float(rng.uniform(0, 2 * np.pi))
+    turn = cv2.Rodrigues(np.array([lean[0], lean[1], 0.0]))[0]
+    return np.asarray(turn @ cv2.Rodrigues(np.array([0.0, 0.0, roll]))[0]).T
+
+
+def _outline(rng: np.random.Generator) -> Float32[np.ndarray, "n n"]:
+    """Returns the mask of a thing of any shape, as large as the mask allows."""
+    outlines = SHAPES[str(rng.choice(list(SHAPES)))](rng)
+    points = np.concatenate(outlines)
+    low, high = points.min(axis=0), points.max(axis=0)
+    mask = np.zeros((OUTLINE_PX, OUTLINE_PX), np.float32)
+    for outline in outlines:
+        places = (outline - (low + high) / 2) / (high - low).max() * (OUTLINE_PX - 3) + OUTLINE_PX / 2
+        cv2.fillPoly(mask, [np.round(16 * places).astype(np.int32)], 1.0, cv2.LINE_8, 4)
+    return mask
+
+
+def _light(n: int, lighting: Lighting, rng: np.random.Generator) -> Float32[np.ndarray, "{n} {n}"]:
+    """Returns light that changes over a surface as steeply as over a patch, but to and fro."""
+    steep = lighting.slope * np.exp(rng.normal(0, 0.5)) / (64 * FINE)
+    along = np.arange(n, dtype=np.float64)
+    logarithm = np.zeros((n, n))
+    for wave in range(2):
+        period = FINE * log_uniform(rng, *LIGHT_PERIODS_PX)
+        phase = along / period * 2 * np.pi + float(rng.uniform(0, 2 * np.pi))
+        swing = steep * period / (2 * np.pi) * np.sqrt(2)
+        logarithm += swing * np.sin(phase)[:, None] if wave else swing * np.sin(phase)[None, :]
+    return np.exp(logarithm).astype(np.float32)

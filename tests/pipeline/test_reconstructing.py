@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.dataset.published_tree import write_tree
+
+from dioptre.errors import FileError, InputError
+from dioptre.optics import CameraModel
+from dioptre.pipeline.reconstructing import _working, nominal_rig, reconstruct
+from dioptre.pipeline.settings import Reconstruct
+
+
+def quiet(_done: int, _total: int) -> None:
+    pass
+
+
+def test_a_capture_that_lacks_cameras_is_left_out_by_name_and_has_no_depth(tmp_path: Path) -> None:
+    source = write_tree(tmp_path / "captures", {"train1": ["apt1_0"]})
+    with pytest.raises(FileError, match=r"apt1_0: it lacks the camera left, right, top, bottom"):
+        reconstruct(source, tmp_path / "out", Reconstruct(), None, quiet)
+    assert not list((tmp_path / "out").rglob("*depth*"))
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_asked_to_stop_it_stops_with_a_remedy(tmp_path: Path) -> None:
+    source = write_tree(tmp_path / "captures", {"train1": ["apt1_0"]}, slices=[0])
+    with pytest.raises(FileError, match=r"apt1_0.*--on-error skip"):
+        reconstruct(source, tmp_path / "out", Reconstruct(on_error="stop"), None, quiet)
+
+
+def test_a_folder_without_captures_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="no captures"):
+        reconstruct(tmp_path, tmp_path / "out", Reconstruct(), None, quiet)
+    with pytest.raises(FileError, match="there is no folder"):
+        reconstruct(tmp_path / "nowhere", tmp_path / "out", Reconstruct(), None, quiet)
+
+
+def test_what_is_told_of_a_rig_goes_before_what_lies_there() -> None:
+    camera = CameraModel.pixel3()
+    assert nominal_rig(Reconstruct(), camera, {}).spacing_m == pytest.approx(0.06)
+    assert nominal_rig(Reconstruct(), camera, {"spacing_mm": 15.2}).spacing_m == pytest.approx(0.0152)
+    told = nominal_rig(Reconstruct(spacing_mm=50.0), camera, {"spacing_mm": 15.2})
+    assert told.spacing_m == pytest.approx(0.05)
+    assert np.mean(np.linalg.norm(told.centres[1:], axis=1)) == pytest.approx(0.05)
+    with pytest.raises(InputError, match=r"rig\.json does not describe a rig"):
+        nominal_rig(Reconstruct(), camera, {"spacing_mm": "wide"})
+
+
+@pytest.mark.parametrize("factor", [1, 2, 4])
+def test_working_pixels_are_means_of_the_frames(factor: int) -> None:
+    codes = np.full((24, 64), 1024 + 1534, np.uint16)
+    working = _working(codes, factor)
+    assert working.shape == (48 // factor, 64 // factor)
+    assert np.allclose(working, 1534 / 15344, atol=1e-6)
