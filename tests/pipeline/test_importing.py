@@ -12,6 +12,7 @@ from tests.dataset.test_folders import write_capture as write_own
 
 from dioptre import open_patches, scores
 from dioptre.dataset.frames import native_to_upsampled
+from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 from dioptre.pipeline.importing import import_captures
 from dioptre.pipeline.processes import local_executor
@@ -196,3 +197,8 @@ def test_own_captures_are_resumed(tmp_path: Path) -> None:
     np.save(broken.parent / "depth.npy", np.full(OWN_FRAME, 1.0))
     run(tmp_path / "mine", tmp_path / "out")
     assert set(open_patches(tmp_path / "out").column("capture")) == {"a", "b"}
+
+
+def test_maps_of_a_reconstruction_go_with_a_tree_only(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--maps is for captures in the published layout"):
+        import_captures(tmp_path, tmp_path / "out", Import(maps=str(tmp_path)), None, lambda _at, _of: None)

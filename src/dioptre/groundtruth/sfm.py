@@ -117,7 +117,7 @@ class Poses:
             "points": len(self.points),
             "observation_deviation_px": self.pixel,
             "explained": self.explained,
-            "parallax_over_focus": self.focus_ratio,
+            "parallax_over_focus": self.focus_ratio if np.isfinite(self.focus_ratio) else None,
         }
 
 

@@ -228,7 +228,6 @@ SHIPPED = Catalogue(
                     TWO_VIEWS,
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (
@@ -240,7 +239,6 @@ SHIPPED = Catalogue(
                     teacher="dioptre-single-green",
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (

@@ -23,7 +23,7 @@ from dioptre.dataset.format import StoreFormat
 from dioptre.dataset.lock import locked
 from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree
 from dioptre.dataset.rows import SPLITS
-from dioptre.errors import FileError
+from dioptre.errors import FileError, InputError
 from dioptre.pipeline.importing.archives import open_archives
 from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, stop_or_go_on
 from dioptre.pipeline.importing.own import open_folders
@@ -92,6 +92,10 @@ def _naming(out: Path) -> Iterator[None]:
 def _open(
     source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress, threads: int
 ) -> Opened:
+    if settings.maps and not is_tree(source):
+        raise InputError(
+            f"--maps is for captures in the published layout, unpacked, which {source} does not hold"
+        )
     if list_folders(source):
         return open_folders(source, out, settings, executor, done)
     if is_tree(source):
