@@ -250,7 +250,6 @@ SHIPPED = Catalogue(
                     after=("l2a-single-dp",),
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (
