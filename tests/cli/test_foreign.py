@@ -80,14 +80,12 @@ def test_an_argument_with_newlines_is_said_in_one_line(capsys: pytest.CaptureFix
     assert "no\\nsuch\\x1b[31m\\nfolder" in said
 
 
-def test_white_of_float_pixels_is_asked_for_by_its_flag(
+def test_white_of_float_pixels_is_their_own_range_and_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save(tmp_path / "s.npy", np.full((5, 64, 64), 900.0, np.float32))
-    assert main(["focus", str(tmp_path / "s.npy")]) == 2
-    said = capsys.readouterr().err
-    assert "s.npy: say what white is" in said
-    assert "(--white)" in said
+    assert main(["focus", str(tmp_path / "s.npy")]) == 1
+    assert "scaled by their own range: black 0, white 900" in capsys.readouterr().err
 
 
 def test_a_picture_of_the_stack_is_not_overwritten_by_a_plot(

@@ -9,7 +9,7 @@ import pytest
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT
 from dioptre.dataset.store import PatchStore
-from dioptre.methods.learned import Learned
+from dioptre.methods.learned import WEIGHTS, Learned
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
 
 pytest.importorskip("torch")
@@ -48,18 +48,24 @@ def test_a_shipped_network_is_trained_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    asked: list[tuple[str, Path, RunSettings]] = []
+    asked: list[tuple[str, Path, RunSettings, Path | None]] = []
 
-    def train_shipped(name: str, out: Path, settings: RunSettings, *_: object) -> object:
+    def train_shipped(
+        name: str, out: Path, settings: RunSettings, *_: object, shipped: Path | None
+    ) -> object:
         from dioptre.train.export import Exported  # noqa: PLC0415
 
-        asked.append((name, out, settings))
+        asked.append((name, out, settings, shipped))
         return Exported(out / "weights" / f"{name}.onnx", 1_500_000, 0.0)
 
     monkeypatch.setattr("dioptre.pipeline.training.train_shipped", train_shipped)
     assert main(["train", "--recipe", "dioptre-any-dp", str(tmp_path), "--device", "cuda"]) == 0
-    assert asked == [("dioptre-any-dp", tmp_path, RunSettings(device="cuda"))]
+    assert asked.pop() == ("dioptre-any-dp", tmp_path, RunSettings(device="cuda"), None)
     assert "dioptre-any-dp.onnx: 1.50 MB" in capsys.readouterr().out
+    assert main(["train", "--recipe", "dioptre-any-dp", str(tmp_path), "--shipped"]) == 0
+    assert asked == [("dioptre-any-dp", tmp_path, RunSettings(), WEIGHTS)]
+    assert main(["train", str(tmp_path), str(tmp_path / "run"), "--shipped"]) == 2
+    assert "--shipped goes with --recipe" in capsys.readouterr().err
 
 
 def test_train_and_export(store: PatchStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

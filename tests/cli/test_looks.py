@@ -13,7 +13,8 @@ from dioptre.cli import main
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED
 from dioptre.cli.focus import parse_at
 from dioptre.errors import InputError
-from dioptre.loop.focus import ONE_LOOK, SEVERAL_LOOKS, focus_from
+from dioptre.loop.focus import focus_from
+from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.settings import Simulation

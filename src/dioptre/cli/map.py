@@ -10,7 +10,7 @@ import tyro
 
 from dioptre.cli.console import DONE, progress
 from dioptre.errors import InputError
-from dioptre.pipeline.mapping import Mapping
+from dioptre.pipeline.settings import Mapping
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,6 @@ manifest.json     what was written, last
 import io
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,28 +27,10 @@ from dioptre.loop.composite import all_in_focus, filled_index, pixel_index
 from dioptre.loop.focus_map import FocusMap, focus_map
 from dioptre.optics import FocusGrid
 from dioptre.pipeline.ledger import write_all
+from dioptre.pipeline.settings import Mapping
 
 KIND: Final = "focus map"
 MAP, COMPOSITE = "map.png", "all-in-focus.png"
-
-
-@dataclass(frozen=True)
-class Mapping:
-    """How to map a stack.
-
-    Attributes:
-        method: Key of a contrast or dual-pixel measure.
-        size: Rows and columns of a patch.
-        stride: Pixels between neighbouring patches.
-        black: Value of black in the files; 0 by default.
-        white: Value of white in the files; by default the largest that the files can hold, 1 for floats.
-    """
-
-    method: str = "local-norm-dist-sq-4"
-    size: int = 48
-    stride: int = 16
-    black: float | None = None
-    white: float | None = None
 
 
 def map_stack(

@@ -295,3 +295,22 @@ class CalibrationJob:
 def split_list(text: str) -> tuple[str, ...]:
     """Returns the items of a list that are separated by commas; empty ones do not count."""
     return tuple(item.strip() for item in text.split(",") if item.strip())
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """How to map a stack.
+
+    Attributes:
+        method: Key of a contrast or dual-pixel measure.
+        size: Rows and columns of a patch.
+        stride: Pixels between neighbouring patches.
+        black: Value of black in the files; 0 by default.
+        white: Value of white in the files; by default the largest that the files can hold, 1 for floats.
+    """
+
+    method: str = "local-norm-dist-sq-4"
+    size: int = 48
+    stride: int = 16
+    black: float | None = None
+    white: float | None = None
