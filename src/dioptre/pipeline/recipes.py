@@ -228,6 +228,7 @@ SHIPPED = Catalogue(
                     TWO_VIEWS,
                 ),
             ),
+            differs=OLDER,
         ),
         ShippedNetwork(
             (
