@@ -262,7 +262,6 @@ SHIPPED = Catalogue(
                     after=("l2a-single-green",),
                 ),
             ),
-            differs=f"{OLDER}; the first looks that it learned from were chosen under a far prior",
         ),
         ShippedNetwork(
             (
