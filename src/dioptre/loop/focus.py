@@ -216,8 +216,7 @@ class _Question:
     def regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
         """Returns what each region of all slices says; of one that is mostly black, where its signal is."""
         found = self._regions(slices, rois, progress)
-        dark = [bool(NOTHING_SEEN.intersection(one.reasons)) for one in found]
-        return [self._lit(slices, one) if asks else one for one, asks in zip(found, dark, strict=True)]
+        return [self._lit(slices, one) if NOTHING_SEEN.intersection(one.reasons) else one for one in found]
 
     def _lit(self, slices: Slices, whole: FocusResult) -> FocusResult:
         """Returns what the brightest places of a region say alone, if they say more than the whole."""
