@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int
 
-from dioptre.loop.curve import Curve, Noise, Tiles
+from dioptre.loop.curve import Curve, Noise, Tiles, smoothed, vote
 from dioptre.loop.traces import LAGS, Traces
 from dioptre.posterior import Posterior
 
@@ -32,7 +32,7 @@ DIRECTIONS: Final[Mapping[str, int]] = {
             "rough", "tiles-disagree", "spike", "width", "base", "rival", "at-edge", "tiles-astray",
             "near", "beside", "expected", "entropy", "beyond", "flicker", "light-jump", "darkest", "blocks",
             "subject-astray-2", "subject-astray-4", "subject-astray-8",
-            "parts-astray", "parts-apart", "parts-aside",
+            "parts-astray", "parts-apart", "parts-aside", "vote-astray", "parts-vote-astray",
             "noise-here", "noise-range", "noise-jump", "repeated", "unlike", "mostly-unlike", "unlike-here",
             "balance", "view-exchanged", "view-turned", "look-turned", "light-range", "view-against",
         ),
@@ -41,7 +41,7 @@ DIRECTIONS: Final[Mapping[str, int]] = {
     **dict.fromkeys(
         (
             "rise", "lower-rise", "edge", "tiles-near", "parts-detail", "parts-near", "parts-area",
-            "looks", "contrast",
+            "looks", "contrast", "vote-height", "parts-vote-height",
             "subject-2", "subject-4", "subject-8", "height-2", "height-4", "height-8",
             "contrast-2", "contrast-4", "contrast-8",
         ),
@@ -110,7 +110,21 @@ def _tile_evidence(curve: Curve, tiles: Tiles | None) -> Evidence:
     ranges = np.ptp(sound, axis=1)
     weights = ranges / ranges.sum() if ranges.any() else np.full(len(sound), 1 / len(sound))
     near = float(weights[away <= max(1, round(n / 12))].sum())
-    return {"tiles-astray": _log(float(weights @ away) / n + 0.01), "tiles-near": near}
+    return {
+        "tiles-astray": _log(float(weights @ away) / n + 0.01),
+        "tiles-near": near,
+        **_vote_evidence("vote", sound, int(curve.argmax())),
+    }
+
+
+def _vote_evidence(name: str, tiles: Tiles, answer: int) -> Evidence:
+    """Returns how far the answer is from what most parts agree on, and how many agree on it."""
+    voted = vote(tiles)
+    if voted is None or np.ptp(voted) == 0:
+        return {}
+    away = abs(int(voted.argmax()) - answer) / len(voted)
+    height = (voted[min(answer, len(voted) - 1)] - voted.min()) / np.ptp(voted)
+    return {f"{name}-astray": _log(away + 0.01), f"{name}-height": float(height)}
 
 
 # A posterior
@@ -164,7 +178,7 @@ def _peak_evidence(traces: Traces, answer: int) -> Evidence:
     found, n = {}, len(traces.mean)
     for lag in (FINE, MIDDLE, COARSE):
         subject = traces.subject(lag)
-        smooth = _smooth(subject)
+        smooth = smoothed(subject)
         base, top = float(np.median(smooth)), float(smooth.max())
         noise = float(np.median(traces.noise(lag)))
         away = abs(int(smooth.argmax()) - answer)
@@ -183,7 +197,7 @@ def _parts_evidence(traces: Traces, answer: int) -> Evidence:
     """
     n, tiles = len(traces.mean), traces.tiles
     noise = max(float(np.median(traces.noise(MIDDLE))), 1e-12)
-    smooth = _smooth(tiles)
+    smooth = smoothed(tiles)
     peaks = smooth.argmax(axis=1) + 0.5
     heights = np.maximum(smooth.max(axis=1) - np.median(tiles, axis=1), 0.0) / noise
     weights = np.log1p(heights) + 1e-3
@@ -196,13 +210,8 @@ def _parts_evidence(traces: Traces, answer: int) -> Evidence:
         "parts-near": float(weights @ (away <= n / 12) / weights.sum()),
         "parts-area": float(area @ (away <= n / 12) / area.sum()),
         "parts-aside": float(area @ (away > n / 8) / len(area)),
+        **_vote_evidence("parts-vote", tiles, answer),
     }
-
-
-def _smooth(curves: Float[np.ndarray, "... n"]) -> Float[np.ndarray, "... n"]:
-    """Returns curves along a sweep with each slice a little like its neighbours."""
-    beside = np.concatenate([curves[..., :1], curves, curves[..., -1:]], axis=-1)
-    return 0.25 * beside[..., :-2] + 0.5 * beside[..., 1:-1] + 0.25 * beside[..., 2:]
 
 
 def _weighted_quantiles(
