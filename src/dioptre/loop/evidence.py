@@ -155,15 +155,22 @@ def posterior_evidence(posterior: Posterior, answer: int, reach: int) -> Evidenc
 
 
 @lru_cache(maxsize=256)  # many methods give the same answer to a sweep
-def sweep_evidence(traces: Traces, answer: int) -> Evidence:
-    """Returns what the pictures of a whole sweep say of an answer, which is one of its slices."""
+def sweep_evidence(traces: Traces, answer: int, flat: tuple[int, int] | None = None) -> Evidence:
+    """Returns what the pictures of a whole sweep say of an answer, which is one of its slices.
+
+    Args:
+        traces: Of the sweep.
+        answer: A slice.
+        flat: The first and the last of the slices that are as sharp as the answer, if there are such: all
+            are right, and which of them a part prefers is noise.
+    """
     if len(traces.mean) < 3:
         return {}
     light = np.diff(np.log(np.maximum(traces.mean, 1e-6)))
     found = {
         **_peak_evidence(traces, answer),
         **_noise_evidence(traces, answer),
-        **_parts_evidence(traces, answer),
+        **_parts_evidence(traces, answer, flat),
         "flicker": _log(float(np.median(np.abs(light))), 1e-3),
         "light-jump": _log(float(np.abs(light).max()), 1e-3),
         "darkest": -_log(float(traces.mean.min() / max(np.median(traces.mean), 1e-6)), 1e-3),
@@ -190,12 +197,17 @@ def _peak_evidence(traces: Traces, answer: int) -> Evidence:
     return {name: float(np.clip(value, -MOST, MOST)) for name, value in found.items()}
 
 
-def _parts_evidence(traces: Traces, answer: int) -> Evidence:
+def _parts_evidence(traces: Traces, answer: int, flat: tuple[int, int] | None) -> Evidence:
     """Returns where the parts of the picture are sharp: how many near the answer, and how far apart they are.
 
     A part counts as its detail stands out of the noise.
     """
-    n, tiles = len(traces.mean), traces.tiles
+    tiles = traces.tiles
+    if flat is not None and flat[1] > flat[0]:  # one pair of slices stands for all on the plateau
+        first, last = flat
+        best = tiles[:, first:last].max(axis=1, keepdims=True)
+        tiles, answer = np.concatenate([tiles[:, :first], best, tiles[:, last:]], axis=1), first
+    n = tiles.shape[1] + 1
     noise = max(float(np.median(traces.noise(MIDDLE))), 1e-12)
     smooth = smoothed(tiles)
     peaks = smooth.argmax(axis=1) + 0.5

@@ -207,12 +207,12 @@ class Asked:
     positions: Int[np.ndarray, " look"] | None = None
     risk: float = RISK
 
-    def pictures(self, answer: int, n: int) -> Evidence:
-        """Returns what the pictures say of an answer on a ladder of n positions."""
+    def pictures(self, answer: int, n: int, flat: tuple[int, int] | None = None) -> Evidence:
+        """Returns what the pictures say of an answer on a ladder of n positions, or on a plateau of them."""
         if self.traces is None:
             return {}
         if self.positions is None:
-            return sweep_evidence(self.traces, answer)
+            return sweep_evidence(self.traces, answer, flat)
         return look_evidence(self.traces, self.positions, answer, n)
 
 
@@ -296,16 +296,15 @@ def observe_plateau(
     sound = np.isfinite(curve)
     height = (curve[sound] - curve[sound].min()) / np.ptp(curve[sound])
     parts = None if tiles is None else tiles[:, sound]
-    top = int(height.argmax())
-    fewer = flat.collapse(height, top)
+    fewer = flat.collapse(height)
     evidence = curve_evidence(
-        fewer, None if parts is None else flat.collapse(parts, top), Noise.of(height, parts, covered)
+        fewer, None if parts is None else flat.collapse(parts), Noise.of(height, parts, covered)
     )
     places = np.flatnonzero(sound)
     if asked.traces is not None:
         sharpest = int(asked.traces.subject(MIDDLE).argmax())
-        answer = int(np.clip(sharpest, places[flat.first], places[flat.last]))
-        evidence = {**evidence, **asked.pictures(answer, len(curve))}
+        ends = int(places[flat.first]), int(places[flat.last])
+        evidence = {**evidence, **asked.pictures(int(np.clip(sharpest, *ends)), len(curve), ends)}
     logits = -0.5 * (np.arange(-1.0, len(fewer) + 1) - flat.first) ** 2
     logits[0] = -NOTHING if flat.first == 0 else logits[0]
     logits[-1] = -NOTHING if flat.last == len(height) - 1 else logits[-1]
