@@ -67,7 +67,7 @@ $(BASE): pyproject.toml constraints.txt
 	touch $(BASE)
 
 $(ALL): $(BASE)
-	$(BIN)/python $(PIP) --editable '.[cluster,figures,formats,train]' --group dev
+	$(BIN)/python $(PIP) --editable '.[cluster,figures,formats,micromanager,train]' --group dev
 	touch $(ALL)
 
 $(DOCS): $(BASE) mkdocs.yml
