@@ -11,7 +11,7 @@ from tests.cameras.contract import CameraContract
 from tests.cameras.fake_indi import COLS, HIGHEST, ROWS, FakeIndi
 from tests.cameras.indi_server import BEST, CCD, FOCUSER, NEEDS, running
 
-from dioptre import State, focus
+from dioptre import Autofocus, State, focus
 from dioptre.cameras.base import Camera
 from dioptre.cameras.indi import IndiCamera, open_device, to_green
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
@@ -212,10 +212,18 @@ def test_a_server_that_is_not_there_is_one_sentence() -> None:
         open_device("localhost:1/a/b")
 
 
-@pytest.mark.parametrize("positions", [[], [5], [0, 0], [0, 2, 1], [0, HIGHEST + 1]])
-def test_positions_are_a_ladder_that_the_focuser_has(positions: list[int]) -> None:
-    with FakeIndi() as server, pytest.raises(InputError, match="positions rise or fall"):
+@pytest.mark.parametrize("positions", [[], [5], [0, 0], [0, 2, 1]])
+def test_positions_are_a_ladder(positions: list[int]) -> None:
+    with FakeIndi() as server, pytest.raises(InputError, match="rise or fall"):
         opened(server, positions=np.array(positions, dtype=np.float64))
+
+
+def test_positions_are_where_the_focuser_can_go() -> None:
+    with (
+        FakeIndi() as server,
+        pytest.raises(InputError, match="Motor goes from 0 to 1000 steps, not to 0 or 1001"),
+    ):
+        opened(server, positions=[0.0, HIGHEST + 1.0])
 
 
 def test_a_wrong_name_is_told_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +270,16 @@ def test_a_sweep_finds_the_simulators_best_focus(port: int) -> None:
 
 
 @NEEDS
+@pytest.mark.parametrize("start", [40, 960])
+def test_autofocus_finds_it_from_either_end(port: int, start: int) -> None:
+    with IndiCamera("localhost", port, CCD, FOCUSER, region=(384, 312, 512, 400)) as camera:
+        result = Autofocus(camera, start=start).run()
+        assert result.state is State.FOCUSED
+        assert camera.positions[result.index] == pytest.approx(BEST, abs=300)
+        assert camera.header["FOCUSPOS"] == camera.positions[result.index]  # and it was left there
+
+
+@NEEDS
 def test_a_region_is_a_part_of_the_sensor(port: int) -> None:
     with IndiCamera("localhost", port, CCD, FOCUSER, region=(320, 256, 256, 200), timeout_s=10.0) as part:
         assert part.shape == (200, 256)
@@ -299,5 +317,5 @@ def test_without_stars_the_frame_is_dark_and_a_server_that_dies_is_one_sentence(
         assert stack.max() < 0.01
         assert focus(stack).state is not State.FOCUSED
         server.terminate()
-        with pytest.raises(CameraError, match="cannot be reached"):
+        with pytest.raises(CameraError, match=r"INDI server .* (cannot be reached|is gone)"):
             camera.capture(367)

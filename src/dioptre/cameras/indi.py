@@ -18,18 +18,16 @@ on. No library is needed: the protocol is XML over TCP (`indi_client`), a pictur
 """
 
 import math
-import reprlib
 import zlib
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Final
-from urllib.parse import parse_qsl
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.fits import Cards, Counts, read_fits
+from dioptre.cameras.held import Held, split_address, to_ladder
 from dioptre.cameras.indi_client import Blob, IndiClient, LostError
 from dioptre.cameras.indi_devices import (
     CCD,
@@ -40,6 +38,7 @@ from dioptre.cameras.indi_devices import (
     prepare_camera,
     set_region,
 )
+from dioptre.cameras.mosaic import GREENS, mean_green
 from dioptre.errors import CameraError, InputError
 from dioptre.memory import largest_bytes
 from dioptre.optics import FocusGrid
@@ -50,16 +49,11 @@ TIMEOUT_S: Final = 30.0
 EXPOSURE_S: Final = 1.0
 EXPOSURES: Final = 3  # at most, before a camera that only sends pictures from elsewhere is given up
 HALF_A_STEP: Final = 0.5
+FORM: Final = "HOST:PORT/CCD/FOCUSER?exposure=SECONDS"
 Ladder = Sequence[float] | Float[np.ndarray, "..."]
-GREENS: Final = {
-    "RGGB": (1, 0),
-    "BGGR": (1, 0),
-    "GRBG": (0, 0),
-    "GBRG": (0, 0),
-}  # (row, col) of the first green
 
 
-class IndiCamera:
+class IndiCamera(Held):
     """A CCD and a focuser of an INDI server as one camera.
 
     Attributes:
@@ -125,14 +119,6 @@ class IndiCamera:
         except BaseException:
             self._client.close()
             raise
-
-    def __enter__(self) -> "IndiCamera":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the connection; the devices stay as they are."""
@@ -272,11 +258,11 @@ class IndiCamera:
             if not high > low:
                 raise CameraError(f"{self.focuser} does not tell how far it can go: say the positions")
             return np.unique(np.rint(np.linspace(low, high, POSITIONS)))
-        ladder = np.asarray(positions, dtype=np.float64)
-        ways = set(np.sign(np.diff(ladder)).tolist()) if ladder.ndim == 1 else set()
-        if ways not in ({1.0}, {-1.0}) or not (low <= ladder.min() and ladder.max() <= high):
+        ladder = to_ladder(positions)
+        first, last = ladder.min(), ladder.max()
+        if not (low <= first and last <= high):
             raise InputError(
-                f"positions rise or fall, two or more of {low:g} to {high:g}, not {reprlib.repr(positions)}"
+                f"{self.focuser} goes from {low:g} to {high:g} steps, not to {first:g} or {last:g}"
             )
         return ladder
 
@@ -288,10 +274,7 @@ def to_green(cards: Cards, counts: Counts) -> Float32[np.ndarray, "row col"]:
     pattern = cards.get("BAYERPAT")
     if not isinstance(pattern, str) or pattern not in GREENS:
         return counts.astype(np.float32, copy=False)
-    first = GREENS[pattern]
-    rows, cols = (length // 2 * 2 for length in counts.shape)
-    one, other = (counts[row:rows:2, col:cols:2] for row, col in (first, (1 - first[0], 1 - first[1])))
-    return ((one + other) / 2).astype(np.float32)
+    return mean_green(counts, pattern)
 
 
 def unpack(blob: Blob) -> bytes:
@@ -321,17 +304,13 @@ def open_device(address: str) -> IndiCamera:
         InputError: If it is no such address.
         CameraError: If there is nothing there.
     """
-    place, _, query = address.partition("?")
+    place, settings = split_address(address, {"exposure": EXPOSURE_S}, FORM)
     server, _, devices = place.partition("/")
     ccd, _, focuser = devices.partition("/")
     host, colon, port = server.rpartition(":")
     host, port = (host, port) if colon else (port, str(PORT))
-    try:
-        settings = dict(parse_qsl(query, strict_parsing=True)) if query else {}
-        exposure_s = float(settings.pop("exposure", EXPOSURE_S))
-        number = int(port)
-    except ValueError:
-        number, settings = -1, {}
-    if settings or not 0 < number < 1 << 16:
-        raise InputError(f"an INDI camera is HOST:PORT/CCD/FOCUSER?exposure=SECONDS, not {address!r}")
-    return IndiCamera(host.strip("[]") or "localhost", number, ccd, focuser, exposure_s=exposure_s)
+    if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise InputError(f"such a device is {FORM}, not {address!r}")
+    return IndiCamera(
+        host.strip("[]") or "localhost", int(port), ccd, focuser, exposure_s=settings["exposure"]
+    )

@@ -21,18 +21,16 @@ what they are a part.
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from threading import Event
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qsl
 
 import numpy as np
 from jaxtyping import Float
 
 from dioptre.cameras.base import Frame, to_index
+from dioptre.cameras.held import Held, Stop, split_address, translated
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 from dioptre.optics import MOST_POSITIONS, FocusGrid
 
@@ -49,7 +47,7 @@ DEMO_SETTINGS: Final = {"Mode": "Fluorescent Beads", "BeadBrightness": "8", "Bit
 DEMO_OFF_UM: Final = 8.0  # where the demo begins; its beads are sharp at 0
 
 
-class MicroManagerCamera:
+class MicroManagerCamera(Held):
     """A camera and a focus stage of Micro-Manager as one camera.
 
     Attributes:
@@ -96,10 +94,10 @@ class MicroManagerCamera:
             raise InputError(
                 f"a ladder has 2 to {MOST_POSITIONS} positions, not a way of {way_um:g} um by {step_um:g} um"
             )
-        self.core, self._owned, self._aborted = core, owned, Event()
+        self.core, self._owned, self._stop = core, owned, Stop()
         self._black, self._white = black, white
         self._settle_s, self._timeout_s, self._step_um = settle_s, timeout_s, step_um
-        with translated():
+        with translated("Micro-Manager"):
             self.stage, camera = str(core.getFocusDevice()), core.getCameraDevice()
             if not (self.stage and camera):
                 raise CameraError(
@@ -113,14 +111,6 @@ class MicroManagerCamera:
             self.shape = core.getImageHeight(), core.getImageWidth()
         self.grid = FocusGrid.unknown(n)
 
-    def __enter__(self) -> "MicroManagerCamera":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """Unloads the devices, if they were loaded for this camera."""
         if self._owned:
@@ -129,13 +119,13 @@ class MicroManagerCamera:
 
     def abort(self) -> None:
         """Stops the stage: a capture that runs in another thread raises CameraError."""
-        self._aborted.set()
+        self._stop.ask()
 
     def capture(self, index: int) -> Frame:
         """Moves the stage, and returns a frame that was exposed after it had arrived."""
         at = to_index(index, self.grid)
-        self._aborted.clear()
-        with translated():
+        self._stop.begin()
+        with translated("Micro-Manager"):
             self._move(float(self.positions[at]))
             self._check_abort()
             self.core.snapImage()
@@ -148,27 +138,24 @@ class MicroManagerCamera:
         core, stage = self.core, self.stage
         core.setPosition(stage, z_um)
         self._wait(lambda: not core.deviceBusy(stage), f"the move of {stage} to {z_um:g} um")
-        if self._settle_s > 0:
-            settled = time.monotonic() + self._settle_s
-            self._wait(lambda: time.monotonic() >= settled, "settling", self._settle_s + self._timeout_s)
+        self._stop.pause(self._settle_s)
         if not abs(there := core.getPosition(stage) - z_um) <= OFF * self._step_um:
             raise CameraError(f"{stage} was sent to {z_um:g} um and stands {abs(there):g} um off")
 
-    def _wait(self, ready: Callable[[], bool], what: str, timeout_s: float | None = None) -> None:
-        limit_s = self._timeout_s if timeout_s is None else timeout_s
-        deadline = time.monotonic() + limit_s
+    def _wait(self, ready: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + self._timeout_s
         while not ready():
             self._check_abort()
             if time.monotonic() > deadline:
                 self.core.stop(self.stage)
-                raise CameraTimeoutError(f"{what} did not end in {limit_s:g} s")
-            self._aborted.wait(POLL_S)
+                raise CameraTimeoutError(f"{what} did not end in {self._timeout_s:g} s")
+            time.sleep(POLL_S)
 
     def _check_abort(self) -> None:
-        if self._aborted.is_set():
+        if self._stop.is_asked:
             with suppress(RuntimeError):  # a stage that cannot be stopped
                 self.core.stop(self.stage)
-            raise CameraError("the capture was aborted")
+        self._stop.check()
 
     def _to_frame(self, image: np.ndarray, bits: int) -> Frame:
         """Returns what the camera sent as a frame: of colours green, black 0 and white 1."""
@@ -182,17 +169,6 @@ class MicroManagerCamera:
         return np.clip(scaled, 0.0, 1.0)[None]
 
 
-@contextmanager
-def translated() -> Iterator[None]:
-    """Turns what Micro-Manager raises into a CameraError."""
-    try:
-        yield
-    except CameraError:
-        raise
-    except (RuntimeError, ValueError, OSError) as error:
-        raise CameraError(f"Micro-Manager: {' '.join(str(error).split())}") from error
-
-
 def open_device(address: str) -> MicroManagerCamera:
     """Returns the devices of a configuration file, or those of `demo`.
 
@@ -203,29 +179,20 @@ def open_device(address: str) -> MicroManagerCamera:
         MissingExtraError: If pymmcore-plus is not there.
         CameraError: If the devices cannot be loaded.
     """
-    place, _, query = address.partition("?")
-    try:
-        given = {key: float(value) for key, value in parse_qsl(query, strict_parsing=True)} if query else {}
-    except ValueError:
-        given = {"": math.nan}
-    if given.keys() - {"way", "step", "exposure"}:
-        raise InputError(
-            f"Micro-Manager's devices are demo or CFG?way=UM&step=UM&exposure=MS, not {address!r}"
-        )
+    known = {"way": WAY_UM, "step": STEP_UM, "exposure": math.nan}
+    place, settings = split_address(address, known, "demo or CFG?way=UM&step=UM&exposure=MS")
     if place != DEMO and not Path(place).is_file():
         raise InputError(f"there is no Micro-Manager configuration {place!r}: a .cfg file, or {DEMO!r}")
     core = new_core()
-    with translated():
+    with translated("Micro-Manager"):
         core.loadSystemConfiguration(*([] if place == DEMO else [place]))
         if place == DEMO:
             for name, value in DEMO_SETTINGS.items():
                 core.setProperty(core.getCameraDevice(), name, value)
             core.setPosition(DEMO_OFF_UM)
-        if "exposure" in given:
-            core.setExposure(given["exposure"])
-    return MicroManagerCamera(
-        core, way_um=given.get("way", WAY_UM), step_um=given.get("step", STEP_UM), owned=True
-    )
+        if not math.isnan(settings["exposure"]):
+            core.setExposure(settings["exposure"])
+    return MicroManagerCamera(core, way_um=settings["way"], step_um=settings["step"], owned=True)
 
 
 def new_core() -> "CMMCorePlus":
@@ -240,5 +207,5 @@ def new_core() -> "CMMCorePlus":
         raise MissingExtraError(
             "Micro-Manager needs pymmcore-plus: pip install 'dioptre[micromanager]'"
         ) from None
-    with translated():
+    with translated("Micro-Manager"):
         return CMMCorePlus()
