@@ -24,6 +24,7 @@ from dioptre.cli.export import Export, run_export
 from dioptre.cli.focus import Focus, run_focus
 from dioptre.cli.foreign import keep_out_foreign_lines, last_lines
 from dioptre.cli.importing import ImportCaptures, run_import
+from dioptre.cli.lens import Record, RunLens, run_lens, run_record
 from dioptre.cli.map import Map, run_map
 from dioptre.cli.methods import Methods, run_methods
 from dioptre.cli.predict import Predict, run_predict
@@ -39,6 +40,8 @@ from dioptre.errors import DioptreError
 COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "focus": (Focus, run_focus),
     "map": (Map, run_map),
+    "run": (RunLens, run_lens),
+    "record": (Record, run_record),
     "methods": (Methods, run_methods),
     "simulate": (Simulate, run_simulate),
     "reconstruct": (ReconstructCaptures, run_reconstruct),
