@@ -6,17 +6,17 @@
 
 Each camera is a random phone before a random scene with something to focus on; its voice coil strays
 (`dioptre.simulate.lens`). Every way drives the same camera from the same random start. An error is counted
-from the position at which that lens really is in focus, in whole positions of the ladder; a miss is more than
-4. A scene with several depths has its middle one as truth, for all ways alike. Time is that of a camera with 30
-frames a second that waits 50 ms after each move.
+from the position at which that lens really is in focus, in whole positions of the ladder; a miss is more
+than 4. A scene with several depths has its middle one as truth, for all ways alike. Time is that of a camera
+with 30 frames a second that waits 50 ms after each move.
 
     dioptre       Autofocus as it is; with the risk that is accepted
     full sweep    49 frames, the measure that is best on the published data, and to its peak
     coarse-fine   as libcamera does: by 5 positions until the contrast has fallen to 3/4, the other way if it
-                  never rose, then by 1; failed if the last frame has less than 3/4 of the highest contrast, or
-                  the contrasts differ by less than a third
+                  never rose, then by 1; failed if the last frame has less than 3/4 of the highest contrast,
+                  or the contrasts differ by less than a third
     Brent         as OughtaFocus does: Brent's search on the gradients over the mean, to within 1 position
-    disparity     as phones do: from the disparity of the first frame by a calibration, then contrast around it
+    disparity     as phones do: from the disparity of the first frame by a calibration, then by contrast
 """
 
 import argparse
@@ -241,9 +241,8 @@ def print_tables(found: list[Outcome]) -> None:
     for views in (2, 1):
         for light in ("normal", "dark", "both"):
             some = [one for one in found if one.views == views and light in (one.light, "both")]
-            print(
-                f"\n{'two views' if views == 2 else 'green'}, {light} light, {len({(one.seed, one.light) for one in some})} runs each"
-            )
+            runs = len({(one.seed, one.light) for one in some})
+            print(f"\n{'two views' if views == 2 else 'green'}, {light} light, {runs} runs each")
             print(
                 f"{'':<20}{'<= 1 %':>8}{'<= 2 %':>8}{'focused':>9}{'<= 1':>8}{'<= 2':>8}{'false %':>9}"
                 f"{'frames':>8}{'travel':>8}{'s':>8}"

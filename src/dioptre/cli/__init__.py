@@ -18,6 +18,7 @@ import tyro
 from dioptre import __version__
 from dioptre.cli.bench import Bench, run_bench
 from dioptre.cli.calibrate import Calibrate, run_calibrate
+from dioptre.cli.camera import MeasureCamera, run_camera
 from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
 from dioptre.cli.demo import Demo, run_demo
 from dioptre.cli.export import Export, run_export
@@ -42,6 +43,7 @@ COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "map": (Map, run_map),
     "run": (RunLens, run_lens),
     "record": (Record, run_record),
+    "camera": (MeasureCamera, run_camera),
     "methods": (Methods, run_methods),
     "simulate": (Simulate, run_simulate),
     "reconstruct": (ReconstructCaptures, run_reconstruct),

@@ -152,10 +152,10 @@ def _opened(path: Path | None, stack: ExitStack) -> TextIO | None:
 
 
 def _focuser(config: RunLens, camera: "Device", trace: TextIO | None) -> "Autofocus":
-    from dioptre.cameras.base import Scaled  # noqa: PLC0415
     from dioptre.cli.live import print_step  # noqa: PLC0415
     from dioptre.loop.autofocus import Autofocus  # noqa: PLC0415
     from dioptre.loop.steps import to_steps  # noqa: PLC0415
+    from dioptre.pipeline.camera_model import positions_in  # noqa: PLC0415
 
     best: list[float] = [float("-inf")] * len(camera.grid)
 
@@ -167,7 +167,6 @@ def _focuser(config: RunLens, camera: "Device", trace: TextIO | None) -> "Autofo
             print_step(step, best)
 
     optics = None if config.camera is None else to_steps(config.camera)
-    own = optics is not None and optics.unit != "dioptres" and isinstance(camera, Scaled)
     return Autofocus(
         camera,
         config.method,
@@ -183,7 +182,7 @@ def _focuser(config: RunLens, camera: "Device", trace: TextIO | None) -> "Autofo
         told,
         config.on_failure,
         optics=optics,
-        positions=[float(one) for one in camera.positions] if own and isinstance(camera, Scaled) else None,
+        positions=None if optics is None else positions_in(camera, optics.unit),
     )
 
 

@@ -41,7 +41,8 @@ def step_line(step: "Step", scores: list[float]) -> str:
 def curve(scores: list[float], here: int) -> str:
     """Returns the scores of a ladder as one line of block characters, at most MOST of them.
 
-    The lens is in brackets. Where several positions share a column, the highest score counts; a dot where there is none.
+    The lens is in brackets. Where several positions share a column, the highest score counts; there is a dot
+    where there is none.
     """
     columns = min(len(scores), MOST)
     held: list[list[float]] = [[] for _ in range(columns)]
