@@ -6,7 +6,7 @@ Power spectra do not change when the picture shifts or its scale changes a littl
 noise is what all slices have left at the highest frequencies. A line on each side of focus through the
 diameters gives the growth and, where they meet, the focus.
 
-**Disparity.** The shift between left and right passes through 0 at focus and changes evenly with the position.
+**Disparity.** The shift between left and right passes through 0 at focus and changes evenly along the way.
 
 Frequencies are cycles a pixel, diameters and disparities pixels, positions in any unit.
 """
@@ -44,7 +44,7 @@ PerSlice = Float[np.ndarray, " slice"]
 
 @dataclass(frozen=True)
 class Line:
-    """A number that grows evenly along the way: how much for a unit, its standard error, and where it is 0."""
+    """What grows evenly along the way: how much for a unit, the standard error of that, and where it is 0."""
 
     slope: float
     error: float
@@ -108,8 +108,8 @@ def noise_of(
 def power_spectra(slices: Slices) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, "slice bin"]]:
     """Returns frequencies, and the mean power of each slice around each of them, of green over its mean.
 
-    It is the power of the differences between neighbouring pixels: that of pictures falls so steeply that what
-    a window spreads of the low frequencies would hide the high ones.
+    It is the power of the differences between neighbouring pixels: that of pictures falls so steeply that
+    what a window spreads of the low frequencies would hide the high ones.
     """
     green = slices.mean(axis=1, dtype=np.float64)
     green /= np.maximum(green.mean(axis=(1, 2), keepdims=True), TINY)

@@ -8,8 +8,8 @@ So a run ends at most `patience` seconds after its timeout, and after going back
 lens has `patience` seconds too, or twice as long as its slowest capture so far, if that is more.
 
 **What is promised about frames.** A capture that fails is tried once more. A frame that is the very same as
-the one before, although the lens was moved, is taken again; so is nothing else: whether a frame is as sharp as
-it should be is for others to say.
+the one before, although the lens was moved, is taken again. Whether a frame is as sharp as it should be is
+for others to say.
 """
 
 import queue

@@ -31,10 +31,10 @@ from dioptre.methods.base import Method
 from dioptre.stack import VIEW_CODES
 
 COARSE: Final = (9, 21)  # positions of the first round, at least and at most
-AROUND: Final = 4  # gaps between the positions of a round where the focus is expected
+AROUND: Final = 3  # gaps between the positions of a round where the focus is expected
 A_PART: Final = 6  # positions of a ladder to each of the first round, if that gives as many
 STARS: Final = "gradient-magnitude-variance"  # measures light in the dark
-FINE: Final = 6.0  # positions, at least, over the width of a peak
+FINE: Final = 5.0  # positions, at least, over the width of a peak
 AS_SHARP: Final = 0.75  # of the height of the curve: what the frame at the peak has at least
 HIGH: Final = 0.5  # of a curve's height: what a parabola is laid through
 ALIKE: Final = 0.08  # relative: detail that changes less over the whole way is the same everywhere

@@ -1,11 +1,11 @@
 """From a camera to a camera file: what a sweep of a textured target there and back tells of it.
 
 The lens goes from far to near and back, a frame at each position. Blur and disparity along the way give their
-growth (`dioptre.loop.camera_fit`); that the focus is found elsewhere on the way back is the backlash. Then the
-lens is sent far away and to a place where blur changes fast, and frames show when it stands still.
+growth (`dioptre.loop.camera_fit`); that the focus is found elsewhere on the way back is the backlash. Then
+the lens is sent far away and to a place where blur changes fast, and frames show when it stands still.
 
-The file is what `camera=` and `--camera` read: `growth_px`, `unit`, `far`, `near`, and under `[measured]` what
-else was found, and how sure it is.
+The file is what `camera=` and `--camera` read: `growth_px`, `unit`, `far`, `near`, and under `[measured]`
+what else was found, and how sure it is.
 """
 
 import json
@@ -82,8 +82,9 @@ class Measured:
 
     @property
     def sure(self) -> float:
-        """By how much the growth may be off, relative: twice its standard error, and half of what its two
-        sides differ by.
+        """By how much the growth may be off, relative.
+
+        That is twice its standard error, and half of what its two sides differ by.
         """
         sides = abs(self.growth_near_px - self.growth_far_px) / 2
         sides = 0.0 if math.isnan(sides) else sides
@@ -93,9 +94,7 @@ class Measured:
         """Returns the camera file."""
         named = {"name", "unit", "growth_px", "far", "near"}
         lines = [f"name = {json.dumps(self.name, ensure_ascii=False)}", f"unit = {json.dumps(self.unit)}"]
-        lines += [
-            f"growth_px = {self.growth_px!r}  # blur diameter that a move by one unit adds, +- {self.sure:.0%}"
-        ]
+        lines += [f"growth_px = {self.growth_px!r}  # blur that a move by one unit adds, +- {self.sure:.0%}"]
         lines += [f"far = {self.far!r}", f"near = {self.near!r}", "", "[measured]"]
         rest = {key: value for key, value in asdict(self).items() if key not in named and value is not None}
         return "\n".join([*lines, *(f"{key} = {_toml(value)}" for key, value in rest.items()), ""])
@@ -157,7 +156,7 @@ def measure_camera(
         there, back = take(places), take(places[::-1])[::-1]
         scale, unit = own_scale(camera)
         found = _fitted(there, back, scale[places], camera.views)
-        settle = _settling(drive, places, found, scale, roi)
+        settle = _settling(drive, places, found, roi)
     except Halt as halt:
         raise CameraError(f"{name}: {halt.sentence}") from None
     finally:
@@ -196,7 +195,7 @@ def _fitted(there: Any, back: Any, positions: Positions, views: int) -> _Fits:
     return _Fits(both, lines[0].zero - lines[1].zero, line)
 
 
-def _settling(drive: Drive, places: list[int], found: _Fits, scale: Positions, roi: Roi | None) -> float:
+def _settling(drive: Drive, places: list[int], found: _Fits, roi: Roi | None) -> float:
     """Returns how long after the first frame of a long move the picture still changes, in seconds."""
     diameters = found.blur.diameters
     told = np.flatnonzero(np.isfinite(diameters))
