@@ -64,7 +64,9 @@ def test_a_search_that_is_sure_stops_early(stack: FocalStack) -> None:
 
 def test_one_look_goes_to_the_method_for_one(stack: FocalStack) -> None:
     assert Autofocus(ReplayCamera(stack), looks=1, fallback=None).run().method == "dioptre-single-dp"
-    assert Autofocus(ReplayCamera(stack.green()), looks=1, fallback=None).run().method == "dioptre-single-green"
+    assert (
+        Autofocus(ReplayCamera(stack.green()), looks=1, fallback=None).run().method == "dioptre-single-green"
+    )
 
 
 def test_a_region_of_the_frame_decides(stack: FocalStack) -> None:

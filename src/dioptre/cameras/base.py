@@ -18,6 +18,8 @@ What a camera may have beside that, each a small protocol of its own:
 
 * **Own units** (`Scaled`). `positions` are its driver's numbers at each index of the grid, `unit` what they
   count: for showing, and for a file that describes the camera. Nothing is computed with them in a loop.
+* **Own time** (`Timed`). `seconds` counts from any moment on; of a camera that takes no time, what it would
+  have taken.
 * **Stopping** (`Abortable`). `abort()` may be called from another thread while a capture runs: it stops the
   move or the exposure as soon as the hardware can, and the running capture raises CameraError soon. Without
   one running it does nothing. After it, the next capture may be tried.
@@ -80,6 +82,16 @@ class Scaled(Protocol):
     @property
     def unit(self) -> str:
         """What these count: "steps", "um", "dioptres", or any name."""
+        ...
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """A camera with a clock of its own."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds, from any moment on."""
         ...
 
 

@@ -5,8 +5,8 @@ fresh noise, in normal light or low. Time is simulated too: nobody waits, `secon
 takes 30 frames a second would have needed.
 
 An address is `SEED`, and after commas in any order `dark`, `green` (one view), `exact` (a lens that goes
-where it is told), the rows and columns of its frames, and a make (`dioptre.cameras.makes`):
-`simulated:7,dark,green,256`.
+where it is told), `target` (a textured plane instead of a scene, for measuring the camera), the rows and
+columns of its frames, and a make (`dioptre.cameras.makes`): `simulated:7,dark,green,256`.
 """
 
 from dataclasses import dataclass, field
@@ -21,14 +21,14 @@ from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.device import Device
 from dioptre.simulate.lens import VoiceCoil
-from dioptre.simulate.stage import Stage, draw_stage
+from dioptre.simulate.stage import Stage, draw_stage, draw_target
 
 FRAME_S = 1 / 30
 SETTLE_S = 0.05
 PARTS = 10  # of a position: light is rendered once for each, as the lens never returns exactly
 SIZE = 128
 SMALLEST, LARGEST = 32, 1024
-WORDS = ("dark", "green", "exact")
+WORDS = ("dark", "green", "exact", "target")
 
 
 @dataclass(eq=False)
@@ -86,8 +86,7 @@ class SimulatedCamera:
         """Moves the lens, lets it settle for as long as it does, and returns one frame."""
         at = to_index(index, self.grid)
         moved = not self.visited or self.visited[-1] != at
-        wait = self.settle_s if moved else FRAME_S + self.settle_s
-        self.focus = self.lens.move(at, wait)
+        self.focus = self.lens.move(at, self.settle_s if moved else FRAME_S)
         self.seconds += FRAME_S + (self.settle_s if moved else 0.0)
         self.visited.append(at)
         frame = self.stage.expose(self._light(), self.rng)
@@ -114,6 +113,7 @@ def draw_camera(
     conditions: Conditions | None = None,
     make: CameraModel | None = None,
     size: int = SIZE,
+    target: bool = False,
 ) -> SimulatedCamera:
     """Returns a random phone before a random scene; the same for the same seed.
 
@@ -124,11 +124,12 @@ def draw_camera(
         conditions: How hard it is; as the published data by default.
         make: The camera; the paper's phone by default.
         size: Rows and columns of a frame; even.
+        target: Whether it stands before a textured plane instead of a scene.
     """
     rng, how = np.random.default_rng(seed), conditions or Conditions()
     camera = make or CameraModel.pixel3()
     device = Device.draw(rng)
-    stage = draw_stage(camera, device, rng, how, light, size)
+    stage = (draw_target if target else draw_stage)(camera, device, rng, how, light, size)
     return SimulatedCamera(stage, VoiceCoil(camera, how.actuator, device.lens_bias, rng), rng, views)
 
 
@@ -151,4 +152,5 @@ def open_device(address: str) -> SimulatedCamera:
         Conditions.exact() if "exact" in words else None,
         makes[0] if makes else None,
         sizes[0] if sizes else SIZE,
+        "target" in words,
     )

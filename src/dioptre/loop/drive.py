@@ -1,15 +1,15 @@
 """Drive: a camera as one run uses it: within limits, in time, from one side, every frame in the journal.
 
 **What is promised about time.** Captures run in one thread of the drive's own, one after the other. Whoever
-waits for one is let go when it is cancelled or when the time is up: a camera that can be stopped (`Abortable`)
-is, and any camera has `patience` seconds to come to an end. One that has not by then is left to itself: its
-thread ends as soon as the camera returns, and until then that camera is refused to further runs. So a run
-ends at most `patience` seconds after its timeout, and after going back to its start, for which the lens has
-`patience` seconds too, or twice as long as its slowest capture so far, if that is more.
+waits for one is let go when it is cancelled or when the time is up: a camera that can be stopped
+(`Abortable`) is, and any camera has `patience` seconds to come to an end. One that has not by then is left to
+itself: its thread ends as soon as the camera returns, and until then that camera is refused to further runs.
+So a run ends at most `patience` seconds after its timeout, and after going back to its start, for which the
+lens has `patience` seconds too, or twice as long as its slowest capture so far, if that is more.
 
 **What is promised about frames.** A capture that fails is tried once more. A frame that is the very same as
-the one before, although the lens was moved, is taken again; so is nothing else: whether a frame is as sharp as
-it should be is for others to say.
+the one before, although the lens was moved, is taken again. Whether a frame is as sharp as it should be is
+for others to say.
 """
 
 import queue

@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from dioptre.cameras.base import Camera, Frame, Scaled
 from dioptre.loop.any_camera import OUT_OF_REACH, by_slice
-from dioptre.loop.closing import as_sharp, credible, is_closed, settled
+from dioptre.loop.closing import agreed, as_sharp, closed, credible, stays
 from dioptre.loop.drive import Drive, Halt
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import beware, to_result
@@ -153,16 +153,14 @@ class Run:
 
         def enough(posterior: Posterior) -> bool:
             seen[:] = _seen(camera, self.drive, seen)
-            verdict = _verdict(method, camera, posterior, frames, seen, plan.risk)
+            verdict = _verdict(method, camera, posterior, frames, seen, plan)
             self._note(camera, posterior, verdict)
-            return plan.sure is None and settled(verdict, posterior, np.array(seen))
+            return plan.sure is None and len(seen) > 1 and verdict.state is State.FOCUSED
 
         trail = search(np.array([start]), see, ask, policy, enough)
         positions = trail.positions[0][trail.positions[0] != NO_LOOK]
         posterior = trail.posterior
-        verdict = _verdict(method, camera, posterior, frames, positions.tolist(), plan.risk)
-        if plan.sure is None:
-            verdict = is_closed(verdict, posterior, positions)
+        verdict = _verdict(method, camera, posterior, frames, positions.tolist(), plan)
         ladder = _ladder(camera)
         held = posterior if ladder.window is None else ladder.window.held(posterior)
         return to_result(held.scores()[0], verdict, method, ladder, roi, tuple(positions.tolist()))
@@ -222,6 +220,9 @@ class Run:
     def _verified(self, found: FocusResult) -> FocusResult:
         """Returns the answer of looks with the lens there, if what is seen is as sharp as promised."""
         target = int(np.clip(found.index, *self.drive.rules.limits))
+        here, known = self.drive.at, self.posterior
+        if known is not None and self.plan.steps is None and here is not None and stays(known, here, target):
+            target = here
         self.drive.act = Act.VERIFY
         if self.drive.at != target:
             self.drive.capture(target)
@@ -234,7 +235,10 @@ class Run:
     def _swept(self) -> FocusResult:
         """Returns what a sweep finds, with the lens there, if what is seen is as sharp as it was."""
         within = None if self.posterior is None else credible(self.posterior, self.drive.rules.limits)
-        peak = sweep(self.drive, self._measure, self.gathered, self.plan.risk, within)
+        risk, known = self.plan.risk, self.posterior
+        peak = sweep(
+            self.drive, self._measure, self.gathered, risk, within, lambda one: agreed(one, known, risk)
+        )
         result = peak_result(peak, self.drive.grid, self.plan.roi)
         if result.state is not State.FOCUSED:
             return result
@@ -370,13 +374,19 @@ def _verdict(
     posterior: Posterior,
     frames: list[Frame],
     positions: Sequence[int],
-    risk: float,
+    plan: Plan,
 ) -> Verdict:
-    """Returns what is to be thought of a posterior after some looks."""
+    """Returns what is to be thought of a posterior after some looks.
+
+    Of a method that heard of all of several looks, it is asked whether the last one was at the answer.
+    """
     ladder, seen, focuser = _ladder(camera), np.stack(frames), method.build()
     held = posterior if ladder.window is None else ladder.window.held(posterior)
-    asked = Asked(method.key, focuser.identity, Traces.of(seen), np.array(positions), risk)
-    return beware(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
+    asked = Asked(method.key, focuser.identity, Traces.of(seen), np.array(positions), plan.risk)
+    verdict = beware(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
+    if plan.sure is None and method.looks == ANY and len(positions) > 1:
+        return closed(verdict, posterior, np.array(positions), seen, plan.risk)
+    return verdict
 
 
 def _travel(steps: FocusSteps, own: Float[np.ndarray, " n"]) -> tuple[float, float]:

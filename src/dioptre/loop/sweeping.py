@@ -9,6 +9,7 @@ measure that is large for small bright things.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -30,9 +31,10 @@ from dioptre.methods.base import Method
 from dioptre.stack import VIEW_CODES
 
 COARSE: Final = (9, 21)  # positions of the first round, at least and at most
+AROUND: Final = 3  # gaps between the positions of a round where the focus is expected
 A_PART: Final = 6  # positions of a ladder to each of the first round, if that gives as many
 STARS: Final = "gradient-magnitude-variance"  # measures light in the dark
-FINE: Final = 6.0  # positions, at least, over the width of a peak
+FINE: Final = 5.0  # positions, at least, over the width of a peak
 AS_SHARP: Final = 0.75  # of the height of the curve: what the frame at the peak has at least
 HIGH: Final = 0.5  # of a curve's height: what a parabola is laid through
 ALIKE: Final = 0.08  # relative: detail that changes less over the whole way is the same everywhere
@@ -129,6 +131,14 @@ def first_round(first: int, last: int) -> Int[np.ndarray, " some"]:
     return np.unique(np.rint(np.linspace(first, last, count)).astype(np.int64))
 
 
+def around(first: int, last: int) -> Int[np.ndarray, " some"]:
+    """Returns the positions of a first round where the focus is expected: a few, none at the ends."""
+    apart = max(2, round((last - first) / AROUND))
+    middle = (first + last) / 2
+    places = np.rint(middle + apart * np.arange(-AROUND, AROUND + 1)).astype(np.int64)
+    return places[(places >= first) & (places <= last)]
+
+
 def between(places: Int[np.ndarray, " some"], curve: Curve) -> list[int]:
     """Returns where to look next: half-way to the neighbours of the sharpest, unless they are close enough.
 
@@ -174,6 +184,7 @@ def sweep(
     gathered: Gathered,
     risk: float,
     within: tuple[int, int] | None = None,
+    weigh: Callable[[Peak], Peak] = lambda peak: peak,
 ) -> Peak:
     """Returns what a sweep through a lens's limits finds; the lens is left anywhere.
 
@@ -183,15 +194,16 @@ def sweep(
         gathered: The regions of all frames, those before the sweep and those of it.
         risk: How often an answer that is called focused may be a miss.
         within: Where the focus is expected. Nothing else is looked at, if there is a clear peak inside.
+        weigh: Returns a peak with what else is known of it.
 
     Raises:
         Halt: If the run is ended.
     """
     if within is not None and within[1] - within[0] >= 2:
-        peak = _climb(drive, measure, gathered, first_round(*within), risk)
+        peak = weigh(_climb(drive, measure, gathered, around(*within), risk))
         if peak.verdict.state is State.FOCUSED and within[0] < peak.position < within[1]:
             return peak
-    return _climb(drive, measure, gathered, first_round(*drive.rules.limits), risk)
+    return weigh(_climb(drive, measure, gathered, first_round(*drive.rules.limits), risk))
 
 
 def _climb(

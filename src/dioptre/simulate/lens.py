@@ -95,23 +95,25 @@ class VoiceCoil:
             + actuator.thermal_um_per_k * (float(rng.uniform(15, 45)) - 25)
         )
         self._dragged_um: float | None = None  # where the play has left it, without the offset
-        self._jitter_um = 0.0
+        self._jitter_um = self._swing_um = self._since_s = 0.0
 
     def move(self, index: int, wait_s: float) -> float:
         """Returns where the lens is focused, in dioptres, so long after it was sent to a position.
 
         Args:
             index: Of the ladder.
-            wait_s: Seconds after the command; the ringing of the move has died down accordingly.
+            wait_s: Seconds after the command; after one to where it is, the ringing of the last move goes on.
         """
         actuator, command = self.actuator, self._command_um(index)
         before = command if self._dragged_um is None else self._dragged_um
         here = min(max(before, command - actuator.play_um), command + actuator.play_um)
         if here != before or self._dragged_um is None:
             self._jitter_um = actuator.jitter_um * float(self.rng.standard_normal())
+            self._swing_um, self._since_s = before - here, 0.0
         self._dragged_um = here
-        swing = math.exp(-wait_s / actuator.settling_s) if actuator.settling_s > 0 else 0.0
-        swing *= (before - here) * math.cos(2 * math.pi * actuator.ringing_hz * wait_s)
+        self._since_s += wait_s
+        swing = self._swing_um * math.cos(2 * math.pi * actuator.ringing_hz * self._since_s)
+        swing *= math.exp(-self._since_s / actuator.settling_s) if actuator.settling_s > 0 else 0.0
         return float(extension_to_focus_um(self.camera, here + self.offset_um + self._jitter_um + swing))
 
     def rest(self, index: int) -> float:

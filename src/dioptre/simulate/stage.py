@@ -9,12 +9,12 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.optics import CameraModel
-from dioptre.simulate.capture import RIM, Conditions, draw_place, draw_surfaces, draw_visible
+from dioptre.simulate.capture import RIM, Conditions, crop_surface, draw_place, draw_surfaces, draw_visible
 from dioptre.simulate.device import Device
 from dioptre.simulate.light import draw_exposure
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render
-from dioptre.simulate.scene import Scene
+from dioptre.simulate.scene import Layer, Scene, diffract, fine_size
 from dioptre.simulate.sensor import Noise, native_to_pixels, read_native
 
 SURFACES = 2  # that a scene is made of
@@ -92,3 +92,30 @@ def draw_stage(
     surfaces = draw_surfaces(rng, conditions.clutter, count=SURFACES, size=SURFACE_PX)
     found = draw_visible(view, surfaces, rng, conditions, gain, noise)
     return Stage(view, found.scene, gain, noise, float(np.median(found.depths)))
+
+
+def draw_target(
+    camera: CameraModel,
+    device: Device,
+    rng: np.random.Generator,
+    conditions: Conditions,
+    light: str = "normal",
+    size: int = 128,
+) -> Stage:
+    """Returns a textured plane that faces the middle of a phone, in focus in the middle of its ladder.
+
+    Args:
+        camera: The camera.
+        device: The phone.
+        rng: Draws texture and light.
+        conditions: How hard it is.
+        light: "normal" or "dark".
+        size: Rows and columns of a frame; even.
+    """
+    view = View(PointSpread(camera, device, (0.0, 0.0)), size + 2 * RIM, conditions.breathing)
+    gain, noise = draw_exposure(light, conditions.lighting, rng)
+    depth = float(np.mean(camera.grid.dioptres[[0, -1]]))
+    n = fine_size(view.size, view.margin())
+    (surface,) = draw_surfaces(rng, conditions.clutter, count=1, size=max(n, SURFACE_PX // 2))
+    scene = Scene((Layer(crop_surface(surface, n, rng), depth),), view.margin())
+    return Stage(view, diffract(scene, camera), gain, noise, depth)
