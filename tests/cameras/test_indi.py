@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.indi_simulators import BEST, CCD, FOCUSER, missing, running
 from tests.cameras.contract import CameraContract
 from tests.cameras.fake_indi import COLS, HIGHEST, ROWS, FakeIndi
-from tests.cameras.indi_server import BEST, CCD, FOCUSER, NEEDS, running
 
 from dioptre import Autofocus, State, focus
 from dioptre.cameras.base import Camera
@@ -17,6 +17,7 @@ from dioptre.cameras.indi import IndiCamera, open_device, to_green
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 
 WHITE = 65535
+NEEDS = pytest.mark.skipif(bool(missing()), reason="Debian's indi-bin is not installed (make indi)")
 QUICK_S = 0.3  # seconds after which a fake that is silent is given up
 
 

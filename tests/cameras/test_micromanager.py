@@ -18,7 +18,7 @@ pytest.importorskip(
 import useq
 from scipy.ndimage import gaussian_filter
 
-from dioptre import FocusResult, State, focus
+from dioptre import Autofocus, FocusResult, State, focus
 from dioptre.cameras.base import Camera
 from dioptre.cameras.micromanager import MicroManagerCamera, open_device
 from dioptre.cameras.micromanager_engine import AutofocusEngine
@@ -90,10 +90,9 @@ def sweep(camera: MicroManagerCamera) -> FocusResult:
 
 
 def test_the_demo_finds_its_beads() -> None:
-    with open_device("demo?way=40&step=1&exposure=1") as camera:
+    with open_device("demo?exposure=1") as camera:
         assert (camera.shape, camera.unit) == ((512, 512), "um")
-        camera.core.setROI(100, 100, 200, 200)
-        result = sweep(MicroManagerCamera(camera.core, way_um=40.0, step_um=1.0))
+        result = Autofocus(camera).run()
         assert result.state is State.FOCUSED
         assert camera.core.getPosition() == pytest.approx(0.0, abs=1.0)
 
@@ -276,7 +275,7 @@ def test_the_engines_convention_is_a_runtime_error() -> None:
 def test_it_works_with_the_real_core_too() -> None:
     with open_device("demo?exposure=1") as camera:
         core = camera.core
-        engine = AutofocusEngine(core, sweep, way_um=40.0, step_um=1.0)
+        engine = AutofocusEngine(core, lambda one: Autofocus(one).run(), way_um=41.0, step_um=0.7)
         taken = run(core, engine, plan(channels=["DAPI", "FITC"]))
         assert [record.index["p"] for record in engine.records] == [0, 1]
         assert [record.after_um for record in engine.records] == pytest.approx([0.0, 0.0], abs=1.0)

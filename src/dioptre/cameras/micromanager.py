@@ -43,8 +43,15 @@ STEP_UM: Final = 0.5
 TIMEOUT_S: Final = 10.0
 POLL_S: Final = 0.002
 OFF: Final = 0.5  # of a step: a stage that stands farther off did not arrive
-DEMO_SETTINGS: Final = {"Mode": "Fluorescent Beads", "BeadBrightness": "8", "BitDepth": "12"}
-DEMO_OFF_UM: Final = 8.0  # where the demo begins; its beads are sharp at 0
+DEMO_SETTINGS: Final = {
+    "Mode": "Fluorescent Beads",
+    "BitDepth": "12",
+    "BeadBrightness": "8",
+    "BeadBlurRate": "0.1",  # the demo's beads brighten as they blur, unlike real ones: a little only so
+}
+DEMO_OFF_UM: Final = (
+    8.03  # where the demo begins; its beads are sharp at 0, and the same on either side of it
+)
 
 
 class MicroManagerCamera(Held):
