@@ -79,9 +79,7 @@ class TestReplayed(CameraContract):
 def sweep(camera: MicroManagerCamera) -> FocusResult:
     """Focuses by a sweep, and leaves the lens there."""
     stack = np.stack([camera.capture(index)[0] for index in range(len(camera.grid))])
-    result = focus(
-        stack, method="laplacian-variance"
-    )  # the demo's beads brighten with blur, unlike real ones
+    result = focus(stack, method="laplacian-variance")  # not misled by beads that brighten as they blur
     camera.capture(result.index)
     return result
 
@@ -225,6 +223,16 @@ def test_each_position_is_focused_once_and_its_slices_lie_around_what_was_found(
     assert [z for _, z in taken] == [SHARP * STEP_UM + off for off in (-1, 0, 1)] * 2
 
 
+def test_autofocus_itself_can_be_what_focuses() -> None:
+    core = replay_core(recorded(), STEP_UM)
+    engine = AutofocusEngine(
+        core, lambda one: Autofocus(one).run(), way_um=12.0, step_um=STEP_UM, use_hardware_sequencing=False
+    )
+    run(core, engine, plan())
+    assert [record.after_um for record in engine.records] == pytest.approx([SHARP * STEP_UM] * 2, abs=STEP_UM)
+    assert all(result.trace for result in engine.results)
+
+
 def test_it_is_done_once_a_position_and_time_also_where_channels_come_first() -> None:
     core = replay_core(recorded(), STEP_UM)
     engine = AutofocusEngine(core, sweep, way_um=8.0, step_um=STEP_UM, use_hardware_sequencing=False)
@@ -275,7 +283,8 @@ def test_the_engines_convention_is_a_runtime_error() -> None:
 def test_it_works_with_the_real_core_too() -> None:
     with open_device("demo?exposure=1") as camera:
         core = camera.core
-        engine = AutofocusEngine(core, lambda one: Autofocus(one).run(), way_um=41.0, step_um=0.7)
+        core.setProperty("Camera", "BeadBlurRate", "0.5")
+        engine = AutofocusEngine(core, sweep, way_um=40.0, step_um=1.0)
         taken = run(core, engine, plan(channels=["DAPI", "FITC"]))
         assert [record.index["p"] for record in engine.records] == [0, 1]
         assert [record.after_um for record in engine.records] == pytest.approx([0.0, 0.0], abs=1.0)
