@@ -35,6 +35,7 @@ AROUND: Final = 3  # gaps between the positions of a round where the focus is ex
 A_PART: Final = 6  # positions of a ladder to each of the first round, if that gives as many
 STARS: Final = "gradient-magnitude-variance"  # measures light in the dark
 FINE: Final = 5.0  # positions, at least, over the width of a peak
+THIN: Final = 3.5  # of the frames over that width, as many tell its shape
 AS_SHARP: Final = 0.75  # of the height of the curve: what the frame at the peak has at least
 HIGH: Final = 0.5  # of a curve's height: what a parabola is laid through
 ALIKE: Final = 0.08  # relative: detail that changes less over the whole way is the same everywhere
@@ -113,7 +114,7 @@ class Measure:
             self.windows = bright_places(frames.mean(axis=(0, 1)))
             self.method = find_method(DEFAULT_METHOD if self.windows is None else STARS)
 
-    def shown(self, frames: Pixels) -> Pixels:
+    def shown(self, frames: Pixels) -> Float32[np.ndarray, "slice view down across"]:
         """Returns what is measured of frames."""
         if self.windows is None:
             return frames
@@ -142,8 +143,16 @@ def around(first: int, last: int) -> Int[np.ndarray, " some"]:
 def between(places: Int[np.ndarray, " some"], curve: Curve) -> list[int]:
     """Returns where to look next: half-way to the neighbours of the sharpest, unless they are close enough.
 
-    Close enough is a part of the width of the peak at half its height; a position is always.
+    Close enough is a part of the width of the peak; a position is always.
     """
+    top = int(np.argmax(curve))
+    wanted = max(1, math.floor(width_of(places, curve) / FINE))
+    gaps = [(places[one], places[one + 1]) for one in (top - 1, top) if 0 <= one < len(places) - 1]
+    return [int((low + high) // 2) for low, high in gaps if high - low > wanted]
+
+
+def width_of(places: Int[np.ndarray, " some"], curve: Curve) -> float:
+    """Returns how many positions wide a peak is at half its height, about."""
     top = int(np.argmax(curve))
     height = (curve - curve.min()) / max(float(np.ptp(curve)), 1e-30)
     left, right = top, top
@@ -152,10 +161,23 @@ def between(places: Int[np.ndarray, " some"], curve: Curve) -> list[int]:
     while right < len(curve) - 1 and height[right + 1] >= HIGH:
         right += 1
     outer = places[max(left - 1, 0)], places[min(right + 1, len(places) - 1)]
-    width = (float(places[right] - places[left]) + float(outer[1] - outer[0])) / 2
-    wanted = max(1, math.floor(width / FINE))
-    gaps = [(places[one], places[one + 1]) for one in (top - 1, top) if 0 <= one < len(places) - 1]
-    return [int((low + high) // 2) for low, high in gaps if high - low > wanted]
+    return (float(places[right] - places[left]) + float(outer[1] - outer[0])) / 2
+
+
+def thinned(places: Int[np.ndarray, " some"], curve: Curve) -> Int[np.ndarray, " fewer"]:
+    """Returns which frames tell the shape of a peak: the sharpest, and away from it none close to another.
+
+    Frames crowd around a peak that was climbed; as a curve of slices they would look like a plateau.
+    """
+    apart, top = max(1.0, width_of(places, curve) / THIN), int(np.argmax(curve))
+    kept = [top]
+    for way in (range(top + 1, len(places)), range(top - 1, -1, -1)):
+        last = places[top]
+        for at in way:
+            if abs(int(places[at] - last)) >= apart or at in (0, len(places) - 1):
+                kept.append(at)
+                last = places[at]
+    return np.array(sorted(kept))
 
 
 def fitted_peak(places: Int[np.ndarray, " some"], curve: Curve) -> float:
@@ -233,18 +255,26 @@ def _take(drive: Drive, gathered: Gathered, places: list[int]) -> None:
 
 def judged(gathered: Gathered, measure: Measure, n: int, risk: float) -> Peak:
     """Returns where the peak of what was gathered is, and what it is worth."""
-    places, pixels = gathered.places, measure.shown(gathered.pixels)
+    places, everything = gathered.places, measure.shown(gathered.pixels)
     focuser = measure.method.build()
-    curve = slice_scores(focuser, pixels, VIEW_CODES)
+    scores = slice_scores(focuser, everything, VIEW_CODES)
+    some = thinned(places, scores)
+    pixels, curve = everything[some], scores[some]
     traces = Traces.of(pixels)
     asked = Asked(measure.method.key, focuser.identity, traces, None, risk)
     verdict = judge(curve, tile_scores(focuser, pixels, VIEW_CODES), Exposure.of(pixels), asked=asked)
-    if verdict.state is State.FAILED and is_stuck(traces, places, n):
+    if verdict.state is State.FAILED and is_stuck(traces, places[some], n):
         verdict = replace(verdict, reasons=(Reason.LENS_STUCK, *verdict.reasons))
     if verdict.expected_error is not None:
-        gap = _gap_at(places, peak_position(curve))
+        gap = _gap_at(places[some], peak_position(curve))
         verdict = replace(verdict, expected_error=verdict.expected_error * gap)
-    return Peak(fitted_peak(places, curve), places, curve, verdict, measure.method)
+    plateau = verdict.plateau
+    verdict = replace(
+        verdict,
+        plateau=None if plateau is None else (int(some[plateau[0]]), int(some[plateau[1]])),
+        rivals=tuple(int(some[one]) for one in verdict.rivals),
+    )
+    return Peak(fitted_peak(places, scores), places, scores, verdict, measure.method)
 
 
 def is_stuck(traces: Traces, places: Int[np.ndarray, " some"], n: int) -> bool:

@@ -9,15 +9,18 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.optics import CameraModel
-from dioptre.simulate.capture import RIM, Conditions, crop_surface, draw_place, draw_surfaces, draw_visible
+from dioptre.simulate.capture import RIM, Conditions, draw_place, draw_surfaces, draw_visible
 from dioptre.simulate.device import Device
 from dioptre.simulate.light import draw_exposure
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render
-from dioptre.simulate.scene import Layer, Scene, diffract, fine_size
+from dioptre.simulate.scene import Layer, Scene, diffract, fine_size, soften
 from dioptre.simulate.sensor import Noise, native_to_pixels, read_native
+from dioptre.simulate.texture import dead_leaves
 
 SURFACES = 2  # that a scene is made of
+TARGET_PX = (3.0, 60.0)  # fine pixels: the smallest and the largest things on a target
+TARGET_LIGHT = 0.25  # its mean, as a part of white
 SURFACE_PX = 1024  # fine pixels; what is smaller than a scene is mirrored on
 
 
@@ -104,6 +107,8 @@ def draw_target(
 ) -> Stage:
     """Returns a textured plane that faces the middle of a phone, in focus in the middle of its ladder.
 
+    In normal light it is lit as a target should be: neither dim nor near white.
+
     Args:
         camera: The camera.
         device: The phone.
@@ -114,8 +119,10 @@ def draw_target(
     """
     view = View(PointSpread(camera, device, (0.0, 0.0)), size + 2 * RIM, conditions.breathing)
     gain, noise = draw_exposure(light, conditions.lighting, rng)
+    if light == "normal":
+        gain, noise = TARGET_LIGHT, Noise()
     depth = float(np.mean(camera.grid.dioptres[[0, -1]]))
     n = fine_size(view.size, view.margin())
-    (surface,) = draw_surfaces(rng, conditions.clutter, count=1, size=max(n, SURFACE_PX // 2))
-    scene = Scene((Layer(crop_surface(surface, n, rng), depth),), view.margin())
+    leaves = dead_leaves(n, n, rng, *TARGET_PX).astype(np.float32)
+    scene = Scene((Layer(soften(leaves / leaves.mean()), depth),), view.margin())
     return Stage(view, diffract(scene, camera), gain, noise, depth)
