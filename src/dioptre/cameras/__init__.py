@@ -4,5 +4,13 @@
     replay   a recorded stack as a camera
     makes    makes of camera as thin lenses, by name
 
+    indi           telescopes: indi_client speaks the protocol, indi_messages and fits read what comes,
+                   indi_devices finds and connects what there is
+    micromanager   microscopes; micromanager_engine focuses within an acquisition, micromanager_replay is a
+                   recorded stack as a camera and a stage
+    picamera2      Raspberry Pi cameras
+    opencv         webcams
+    held, mosaic   what these share: closing, stopping, addresses; green of a Bayer mosaic
+
 A camera knows its own driver's units and hides them: outside, a lens position is an index of the ladder.
 """

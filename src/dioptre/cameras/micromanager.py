@@ -46,8 +46,10 @@ OFF: Final = 0.5  # of a step: a stage that stands farther off did not arrive
 DEMO_SETTINGS: Final = {
     "Mode": "Fluorescent Beads",
     "BitDepth": "12",
+    "BeadDensity": "400",
+    "BeadSize": "4",
     "BeadBrightness": "8",
-    "BeadBlurRate": "0.1",  # the demo's beads brighten as they blur, unlike real ones: a little only so
+    "BeadBlurRate": "0.2",  # the demo's beads brighten as they blur, unlike real ones: a little only so
 }
 DEMO_OFF_UM: Final = (
     8.03  # where the demo begins; its beads are sharp at 0, and the same on either side of it
