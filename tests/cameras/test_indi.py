@@ -21,16 +21,6 @@ NEEDS = pytest.mark.skipif(bool(missing()), reason="Debian's indi-bin is not ins
 QUICK_S = 0.3  # seconds after which a fake that is silent is given up
 
 
-@pytest.fixture(autouse=True)
-def _no_thread_is_left() -> Iterator[None]:
-    before = set(threading.enumerate())
-    yield
-    left = set(threading.enumerate()) - before
-    assert [
-        one.name for one in left if not one.name.startswith("dioptre_")
-    ] == []  # the methods' own pool stays
-
-
 def opened(server: FakeIndi, **settings: object) -> IndiCamera:
     usual = {"exposure_s": 0.01, "timeout_s": QUICK_S, "positions": np.arange(0.0, HIGHEST + 1, 100)}
     return IndiCamera("localhost", server.port, "Eye", "Motor", **{**usual, **settings})  # type: ignore[arg-type]

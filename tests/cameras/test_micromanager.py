@@ -29,16 +29,6 @@ SHARP, SLICES = 23, 41
 STEP_UM = 0.5
 
 
-@pytest.fixture(autouse=True)
-def _no_thread_is_left() -> Iterator[None]:
-    before = set(threading.enumerate())
-    yield
-    left = set(threading.enumerate()) - before
-    assert [
-        one.name for one in left if not one.name.startswith("dioptre_")
-    ] == []  # the methods' own pool stays
-
-
 def recorded(sharp: int = SHARP) -> np.ndarray:
     """Returns a stack that is sharp at one slice and blurs to both sides."""
     scene = np.random.default_rng(1).random((96, 96))
