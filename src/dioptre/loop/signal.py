@@ -66,16 +66,13 @@ def _streamed(
     return stream(slices, runs, region.window, work)
 
 
-def bright_places(
-    light: Float[np.ndarray, "row col"], sparse: float = SPARSE
-) -> Int[np.ndarray, "place 2"] | None:
+def bright_places(light: Float[np.ndarray, "row col"]) -> Int[np.ndarray, "place 2"] | None:
     """Returns the first row and column of windows around the brightest places, or None.
 
     None means that the picture is not mostly black, or that too few places stand out of it.
 
     Args:
         light: The mean of all slices.
-        sparse: Of the picture is bright at most.
     """
     rows, cols = (length // BLOCK for length in light.shape)
     if min(rows, cols) * BLOCK < 2 * WINDOW or not np.isfinite(light).all():
@@ -85,7 +82,7 @@ def bright_places(
     black = float(np.median(blocks))
     noise = 1.4826 * float(np.median(np.abs(blocks - black)))
     excess = blocks - black - CLEAR * max(noise, 1e-9)
-    if not 0 < float(np.mean(excess > 0)) <= sparse:
+    if not 0 < float(np.mean(excess > 0)) <= SPARSE:
         return None
     half, places = WINDOW // BLOCK // 2, list[tuple[int, int]]()
     while len(places) < math.prod(LAYOUTS[0]) and excess.max() > 0:
