@@ -243,8 +243,8 @@ def test_a_network_that_is_wrong_is_caught_and_the_lens_is_swept(liar: str) -> N
     assert result.method == "local-norm-dist-sq-4"
 
 
-def test_without_a_sweep_it_is_said_that_the_picture_is_not_as_sharp(liar: str) -> None:
+def test_without_a_sweep_it_is_not_believed(liar: str) -> None:
     camera = LensCamera()
     result = run(camera, method=liar, start=24, risk=0.5, fallback=None)
     assert (result.state, result.left_at) == (State.FAILED, 24)
-    assert Reason.NOT_AS_SHARP in result.reasons
+    assert {Reason.NOT_AS_SHARP, Reason.UNSURE} & set(result.reasons)

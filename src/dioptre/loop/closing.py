@@ -3,8 +3,8 @@
 A look from afar leaves doubts that a look at the answer itself removes. So a run takes an answer once three
 things hold together:
 
-* the last look was at the answer, or next to it;
-* that look is clearly sharper than one that was taken farther away;
+* a look was at the answer, or next to it;
+* that look is clearly sharper than those that were taken farther away; of three looks or more, none need be;
 * the posterior has little mass far from the answer: at most ODDS times the risk that is accepted, for each
   look after the first.
 
@@ -28,7 +28,8 @@ from dioptre.posterior import Posterior
 from dioptre.stack import VIEW_CODES
 
 SHARPNESS: Final = "local-norm-dist-sq-2"  # tells near looks from far ones best, also in the dark
-THERE: Final = 2  # indices between an answer and the last look: the answer was seen
+THERE: Final = 2  # indices between an answer and the nearest look: the answer was seen
+ENOUGH: Final = 3  # looks
 FARTHER: Final = 3  # indices: a look that is so much farther from the answer must be less sharp
 SHARPER: Final = 1.1  # times
 ODDS: Final = {2: 4.0, 1: 2.0}  # mass far from the answer for each miss that was counted, by views
@@ -37,6 +38,7 @@ SPARE: Final = 3  # indices that are swept beyond that
 APART: Final = 4  # indices: looks that are farther from the answer must be less sharp than it
 TOLERANCE: Final = 0.05  # by which they may be sharper, of the sharpest
 AGREE: Final = 2.5  # indices between a peak and the answer of looks that say the same
+PLAUSIBLE: Final = 0.1  # of the posterior lies around a peak that the looks do not contradict
 WORTH: Final = 0.25  # indices of expected error: for less, a lens that is next to the answer is not moved
 
 Pixels = Float32[np.ndarray, "look view row col"]
@@ -50,7 +52,7 @@ def closed(
     frames: Pixels,
     risk: float,
 ) -> Verdict:
-    """Returns the verdict on the answer of looks, of which the last one may have been at the answer.
+    """Returns the verdict on the answer of looks, of which one may have been at the answer.
 
     Args:
         verdict: What is thought of it wherever the looks were.
@@ -63,7 +65,8 @@ def closed(
     away = np.abs(np.arange(-1, len(chances) - 1) - answer)
     far = float(chances[away > reach_of(posterior.positions)].sum())
     far /= ODDS[frames.shape[1]] * max(len(positions) - 1, 1)
-    seen = abs(answer - int(positions[-1])) <= THERE and is_sharper(frames, np.abs(positions - answer))
+    looked = np.abs(positions - answer)
+    seen = int(looked.min()) <= THERE and is_sharper(frames, looked)
     hard = tuple(one for one in verdict.reasons if one not in DOUBTS)
     good = seen and far <= risk and not hard
     warnings = tuple(one for one in verdict.reasons if one in WARNINGS)
@@ -83,7 +86,7 @@ def is_sharper(frames: Pixels, away: Int[np.ndarray, " look"]) -> bool:
     nearest = int(len(away) - 1 - np.argmin(away[::-1]))
     farther = away >= away[nearest] + FARTHER
     if not farther.any():
-        return False
+        return len(away) >= ENOUGH
     scores = slice_scores(find_method(SHARPNESS).build(), frames, VIEW_CODES)
     return bool(scores[nearest] >= SHARPER * scores[farther].max())
 
@@ -107,7 +110,7 @@ def credible(posterior: Posterior, limits: tuple[int, int]) -> tuple[int, int] |
 
 
 def agreed(peak: Peak, posterior: Posterior | None, risk: float) -> Peak:
-    """Returns a peak that is believed if the looks before said the same: what either left in doubt is not.
+    """Returns a peak that is believed if the looks said the same, and is not if they said it is elsewhere.
 
     Args:
         peak: What a sweep around the answer found.
@@ -120,12 +123,27 @@ def agreed(peak: Peak, posterior: Posterior | None, risk: float) -> Peak:
     answer, chances = int(best_index(posterior.scores())[0]), np.exp(posterior.logs[0])
     away = np.abs(np.arange(-1, len(chances) - 1) - peak.position)
     far = float(chances[away > reach_of(posterior.positions)].sum())
+    if verdict.state is State.FOCUSED:
+        return (
+            peak
+            if 1 - far >= PLAUSIBLE
+            else replace(
+                peak, verdict=replace(verdict, state=State.FAILED, reasons=(*verdict.reasons, Reason.UNSURE))
+            )
+        )
     inside = peak.places[0] < peak.position < peak.places[-1]
     both = far * verdict.risk
     if not inside or abs(peak.position - answer) > AGREE or both > risk:
         return peak
     kept = tuple(one for one in verdict.reasons if one in WARNINGS)
     return replace(peak, verdict=replace(verdict, state=State.FOCUSED, reasons=kept, risk=both))
+
+
+def is_refuted(measure: Measure, gathered: Gathered, answer: int) -> bool:
+    """Returns whether an answer was looked at and is less sharp than what lies away from it."""
+    places = gathered.places
+    nearest = int(places[np.argmin(np.abs(places - answer))])
+    return abs(nearest - answer) <= THERE and not as_sharp(measure, gathered, nearest)
 
 
 def as_sharp(measure: Measure, gathered: Gathered, target: int) -> bool:

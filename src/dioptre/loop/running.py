@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from dioptre.cameras.base import Camera, Frame, Scaled
 from dioptre.loop.any_camera import OUT_OF_REACH, by_slice
-from dioptre.loop.closing import agreed, as_sharp, closed, credible, stays
+from dioptre.loop.closing import agreed, as_sharp, closed, credible, is_refuted, stays
 from dioptre.loop.drive import Drive, Halt
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import beware, to_result
@@ -120,6 +120,8 @@ class Run:
                 found = self._verified(found)
             if found.state is State.FOCUSED or not self.plan.sweeps:
                 return found
+            if is_refuted(self._measure, self.gathered, found.index):
+                self.posterior = None  # and has no say any more
         swept = self._swept()
         if found is None:
             return swept

@@ -34,6 +34,7 @@ COARSE: Final = (9, 21)  # positions of the first round, at least and at most
 AROUND: Final = 3  # gaps between the positions of a round where the focus is expected
 A_PART: Final = 6  # positions of a ladder to each of the first round, if that gives as many
 STARS: Final = "gradient-magnitude-variance"  # measures light in the dark
+BLACK: Final = 0.05  # of the brightest: so dark is most of it
 FINE: Final = 5.0  # positions, at least, over the width of a peak
 THIN: Final = 3.5  # of the frames over that width, as many tell its shape
 AS_SHARP: Final = 0.75  # of the height of the curve: what the frame at the peak has at least
@@ -109,10 +110,13 @@ class Measure:
         self.windows: Int[np.ndarray, "place 2"] | None = None
 
     def choose(self, frames: Pixels) -> None:
-        """Looks whether frames are mostly black."""
-        if self.given is None:
-            self.windows = bright_places(frames.mean(axis=(0, 1)))
-            self.method = find_method(DEFAULT_METHOD if self.windows is None else STARS)
+        """Looks whether frames are black but for a few lights."""
+        if self.given is not None:
+            return
+        light = frames.mean(axis=(0, 1))
+        black = float(np.median(light)) <= BLACK * float(frames.max())
+        self.windows = bright_places(light) if black else None
+        self.method = find_method(DEFAULT_METHOD if self.windows is None else STARS)
 
     def shown(self, frames: Pixels) -> Float32[np.ndarray, "slice view down across"]:
         """Returns what is measured of frames."""
