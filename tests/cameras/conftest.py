@@ -11,4 +11,6 @@ def _no_thread_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     left = set(threading.enumerate()) - before
-    assert [one.name for one in left if not one.name.startswith("dioptre_")] == []  # the methods' own pool stays
+    assert [
+        one.name for one in left if not one.name.startswith("dioptre_")
+    ] == []  # the methods' own pool stays
