@@ -60,6 +60,7 @@ def test_a_long_header_takes_more_than_one_block() -> None:
             "memory",
         ),
         (lambda data: data[:0], "begins with SIMPLE"),
+        (lambda data: data.replace(b"               32768", b"                 'x'"), "BZERO"),
     ],
     ids=[
         "not fits",
@@ -70,6 +71,7 @@ def test_a_long_header_takes_more_than_one_block() -> None:
         "no type",
         "too large",
         "empty",
+        "no zero",
     ],
 )
 def test_a_damaged_file_is_one_sentence(spoil, said: str) -> None:

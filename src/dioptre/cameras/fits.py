@@ -42,7 +42,7 @@ def read_fits(data: bytes) -> tuple[Cards, Counts]:
         )
     values = np.frombuffer(data, stored, count, begins).reshape(shape)
     counts: np.ndarray = values.astype(np.float32 if bitpix in EXACT else np.float64)
-    scale, zero = (float(cards.get(name, usual)) for name, usual in (("BSCALE", 1.0), ("BZERO", 0.0)))
+    scale, zero = _number(cards, "BSCALE", 1.0), _number(cards, "BZERO", 0.0)
     if scale != 1.0:
         counts *= scale
     if zero != 0.0:
@@ -87,6 +87,14 @@ def _value(text: str) -> str | float | bool:
         return float(plain.replace("D", "E"))
     except ValueError:
         return plain
+
+
+def _number(cards: Cards, keyword: str, usual: float) -> float:
+    """Returns the number of a card that may be missing."""
+    value = cards.get(keyword, usual)
+    if not isinstance(value, float):
+        raise CameraError(f"{keyword} of a FITS picture is a number, not {value!r}")
+    return value
 
 
 def _shape_of(cards: Cards) -> tuple[int, ...]:

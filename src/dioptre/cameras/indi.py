@@ -20,6 +20,7 @@ on. No library is needed: the protocol is XML over TCP (`indi_client`), a pictur
 import math
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -108,10 +109,8 @@ class IndiCamera(Held):
         self.header: Cards = {}
         self._client = IndiClient(host, port, timeout_s)
         try:
-            self.ccd, self.focuser = (
-                find_device(self._client, ccd, CCD),
-                find_device(self._client, focuser, FOCUSER),
-            )
+            self.ccd = find_device(self._client, ccd, CCD)
+            self.focuser = find_device(self._client, focuser, FOCUSER)
             self._set_up()
             self.positions = self._ladder(positions)
             self.grid = FocusGrid.unknown(len(self.positions))
@@ -142,10 +141,10 @@ class IndiCamera(Held):
         """Moves the focuser, and returns a frame that was exposed there."""
         steps = float(self.positions[to_index(index, self.grid)])
         try:
+            self._client.begin()
             return self._look(steps)
-        except (
-            LostError
-        ):  # a driver that was restarted, or a connection that was cut: once more from the start
+        except LostError:
+            # A driver that was restarted, or a connection that was cut: once more from the start.
             self._set_up()
             return self._look(steps)
 
@@ -153,7 +152,6 @@ class IndiCamera(Held):
 
     def _look(self, steps: float) -> Frame:
         try:
-            self._client.begin()
             for device in (self.focuser, self.ccd):
                 if not is_connected(self._client, device):
                     raise LostError(f"{device} is not connected any more")
@@ -239,7 +237,8 @@ class IndiCamera(Held):
             (self.ccd, "CCD_ABORT_EXPOSURE", "ABORT"),
         ):
             if name in self._client.devices.get(device, {}):
-                self._client.set(device, name, {member: "On"})
+                with suppress(CameraError):  # what went wrong before is what is told
+                    self._client.set(device, name, {member: "On"})
 
     def _set_up(self) -> None:
         """Connects the devices and lets the camera send its pictures here; also after a crash."""

@@ -101,9 +101,8 @@ class IndiClient:
         self._parser = MessageParser()
         try:
             self._socket = socket.create_connection(self._address, timeout=self._timeout_s)
-            self._socket.setsockopt(
-                socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-            )  # messages are short and waited for
+            # Messages are short and waited for: none is kept back to go with the next.
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except TimeoutError:
             raise CameraTimeoutError(f"{self.name} did not answer in {self._timeout_s:g} s") from None
         except (OSError, UnicodeError, OverflowError) as error:

@@ -51,9 +51,7 @@ DEMO_SETTINGS: Final = {
     "BeadBrightness": "8",
     "BeadBlurRate": "0.2",  # the demo's beads brighten as they blur, unlike real ones: a little only so
 }
-DEMO_OFF_UM: Final = (
-    8.03  # where the demo begins; its beads are sharp at 0, and the same on either side of it
-)
+DEMO_OFF_UM: Final = 8.03  # where the demo begins: its beads are sharp at 0, and mirrored there
 
 
 class MicroManagerCamera(Held):
@@ -103,6 +101,8 @@ class MicroManagerCamera(Held):
             raise InputError(
                 f"a ladder has 2 to {MOST_POSITIONS} positions, not a way of {way_um:g} um by {step_um:g} um"
             )
+        if white is not None and not white > black:
+            raise InputError(f"white is more than black, {black:g} counts, not {white:g}")
         self.core, self._owned, self._stop = core, owned, Stop()
         self._black, self._white = black, white
         self._settle_s, self._timeout_s, self._step_um = settle_s, timeout_s, step_um
@@ -156,7 +156,8 @@ class MicroManagerCamera(Held):
         while not ready():
             self._check_abort()
             if time.monotonic() > deadline:
-                self.core.stop(self.stage)
+                with suppress(RuntimeError):  # a stage that cannot be stopped
+                    self.core.stop(self.stage)
                 raise CameraTimeoutError(f"{what} did not end in {self._timeout_s:g} s")
             time.sleep(POLL_S)
 

@@ -15,6 +15,7 @@ autofocus device needs to be configured. Every outcome is kept, the failed ones 
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -56,7 +57,7 @@ class Record(Generic[R]):
         index: Which position, time and so on of the acquisition.
         result: What was found; None if the hardware failed.
         before_um: Where the stage stood.
-        after_um: Where it was left.
+        after_um: Where it was left; not a number if the stage does not tell.
         error: What went wrong, in a sentence; empty if nothing did.
     """
 
@@ -117,6 +118,7 @@ class AutofocusEngine(MDAEngine, Generic[R]):
         key = _once(event)
         if key in self._done:
             return
+        self._done.add(key)
         self._index = dict(event.index)
         try:
             moved_um = self._execute_autofocus(event.action)
@@ -124,7 +126,6 @@ class AutofocusEngine(MDAEngine, Generic[R]):
             self._af_succeeded = False
             LOGGER.warning("autofocus failed: %s", error)
             return
-        self._done.add(key)
         self._af_succeeded = True
         at = event.index.get("p")
         self._z_correction[at] = self._z_correction.get(at, 0.0) + moved_um
@@ -154,10 +155,14 @@ class AutofocusEngine(MDAEngine, Generic[R]):
             error = "" if result.state == FOCUSED else f"the focus was not found: {result}"
         except DioptreError as fault:
             error = str(fault)
-        if error:
-            core.setZPosition(before_um)
-        core.waitForSystem()
-        return Record(self._index, result, before_um, core.getZPosition(), error)
+        try:
+            if error:
+                core.setZPosition(before_um)
+            core.waitForSystem()
+            after_um = core.getZPosition()
+        except RuntimeError as fault:
+            error, after_um = error or str(fault), math.nan
+        return Record(self._index, result, before_um, after_um, error)
 
 
 def _once(event: MDAEvent) -> tuple[tuple[str, int], ...]:

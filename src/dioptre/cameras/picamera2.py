@@ -122,7 +122,7 @@ class PiCamera(Held):
             try:
                 self.metadata = request.get_metadata()
                 there = self.metadata.get("LensPosition", math.nan)
-                if self.metadata["SensorTimestamp"] >= settled and abs(there - dioptres) <= CLOSE:
+                if self.metadata.get("SensorTimestamp", 0) >= settled and abs(there - dioptres) <= CLOSE:
                     return self._to_frame(request.make_array("raw"), self.metadata)
             finally:
                 request.release()
@@ -169,13 +169,8 @@ class PiCamera(Held):
             request.release()
             if metadata.get("AeLocked"):
                 break
-        self._camera.set_controls(
-            {
-                "AeEnable": False,
-                "ExposureTime": metadata["ExposureTime"],
-                "AnalogueGain": metadata["AnalogueGain"],
-            }
-        )
+        chosen = {name: metadata[name] for name in ("ExposureTime", "AnalogueGain") if name in metadata}
+        self._camera.set_controls({"AeEnable": False, **chosen})
 
     # Frames
 
