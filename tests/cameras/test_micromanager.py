@@ -1,5 +1,6 @@
 """Micro-Manager: the real core with its demo devices, and Python devices that replay a known stack."""
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from dioptre.cameras.base import Camera
 from dioptre.cameras.micromanager import MicroManagerCamera, open_device
 from dioptre.cameras.micromanager_engine import AutofocusEngine
 from dioptre.cameras.micromanager_replay import ReplayStage, replay_core
-from dioptre.errors import CameraError, CameraTimeoutError, InputError
+from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 
 SHARP, SLICES = 23, 41
 STEP_UM = 0.5
@@ -169,6 +170,17 @@ def test_a_bad_setting_is_refused(query: str) -> None:
 def test_a_ladder_has_positions(query: str) -> None:
     with pytest.raises(InputError, match="a ladder has 2 to"):
         open_device(f"demo?{query}")
+
+
+def test_without_pymmcore_plus_it_is_said_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pymmcore_plus", None)
+    with pytest.raises(MissingExtraError, match=r"dioptre\[micromanager\]"):
+        open_device("demo")
+
+
+def test_white_is_more_than_black() -> None:
+    with pytest.raises(InputError, match="white is more than black, 100 counts, not 50"):
+        MicroManagerCamera(replay_core(recorded(), STEP_UM), black=100.0, white=50.0)
 
 
 def test_a_broken_configuration_is_one_sentence(tmp_path: Path) -> None:
