@@ -61,10 +61,8 @@ def closed(
         frames: What was seen there.
         risk: How often an answer that is called focused may be a miss.
     """
-    answer, chances = int(best_index(posterior.scores())[0]), np.exp(posterior.logs[0])
-    away = np.abs(np.arange(-1, len(chances) - 1) - answer)
-    far = float(chances[away > reach_of(posterior.positions)].sum())
-    far /= ODDS[frames.shape[1]] * max(len(positions) - 1, 1)
+    answer = int(best_index(posterior.scores())[0])
+    far = far_from(posterior, answer) / ODDS[frames.shape[1]] / max(len(positions) - 1, 1)
     looked = np.abs(positions - answer)
     seen = int(looked.min()) <= THERE and is_sharper(frames, looked)
     hard = tuple(one for one in verdict.reasons if one not in DOUBTS)
@@ -74,6 +72,13 @@ def closed(
         return replace(verdict, state=State.FOCUSED, reasons=warnings, risk=far)
     reasons = (*warnings, *(hard or (Reason.UNSURE,)))
     return replace(verdict, state=State.FAILED, reasons=reasons, risk=max(verdict.risk, far))
+
+
+def far_from(posterior: Posterior, answer: float) -> float:
+    """Returns how much of a posterior is so far from an answer that it would be a miss, or off the ladder."""
+    ladder = posterior.ladder[0]
+    away = np.abs(np.arange(len(ladder)) - answer)
+    return max(1 - float(ladder[away <= reach_of(len(ladder))].sum()), 0.0)
 
 
 def is_sharper(frames: Pixels, away: Int[np.ndarray, " look"]) -> bool:
@@ -120,9 +125,7 @@ def agreed(peak: Peak, posterior: Posterior | None, risk: float) -> Peak:
     verdict = peak.verdict
     if posterior is None or any(one not in DOUBTS for one in verdict.reasons):
         return peak
-    answer, chances = int(best_index(posterior.scores())[0]), np.exp(posterior.logs[0])
-    away = np.abs(np.arange(-1, len(chances) - 1) - peak.position)
-    far = float(chances[away > reach_of(posterior.positions)].sum())
+    answer, far = int(best_index(posterior.scores())[0]), far_from(posterior, peak.position)
     if verdict.state is State.FOCUSED:
         return (
             peak

@@ -245,9 +245,12 @@ class Run:
         if result.state is not State.FOCUSED:
             return result
         self.drive.act = Act.VERIFY
+        if self.drive.at != peak.index:
+            self.drive.capture(peak.index)
         for attempt in range(2):
-            frame = self.drive.capture(peak.index) if attempt == 0 else self.drive.again()
-            score = float(self._measure.scores(np.ascontiguousarray(cut(frame, self.plan.roi))[None])[0])
+            if attempt:
+                self.drive.again()  # the one before may have been late
+            score = float(self._measure.scores(self.gathered.frames[peak.index][None])[0])
             self.drive.amend(score=score, answer=peak.index, confidence=result.confidence)
             if peak.height_of(score) >= AS_SHARP:
                 return result
