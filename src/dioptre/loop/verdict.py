@@ -89,6 +89,12 @@ class Reason(StrEnum):
     COMPRESSED = "compressed"
     VIEWS_TURNED = "views-turned"
     VIEWS_EXCHANGED = "views-exchanged"
+    NOT_AS_SHARP = "not-as-sharp"
+    LENS_STUCK = "lens-stuck"
+    STALE_FRAME = "stale-frame"
+    CAMERA_FAILED = "camera-failed"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
 
 
 WARNINGS: Final = frozenset(
@@ -128,6 +134,12 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.COMPRESSED: "the blocks of strong compression are larger than the detail: save with less of it",
     Reason.VIEWS_TURNED: "the views differ up and down rather than sideways: turn the pictures by 90 degrees",
     Reason.VIEWS_EXCHANGED: "the views move against each other the wrong way: left and right are exchanged",
+    Reason.NOT_AS_SHARP: "where the lens was sent, the picture is not as sharp as it should be",
+    Reason.LENS_STUCK: "the picture is as sharp wherever the lens is sent: does it move?",
+    Reason.STALE_FRAME: "the camera gives the same frame again and again, although the lens was moved",
+    Reason.CAMERA_FAILED: "the camera failed",
+    Reason.CANCELLED: "the run was cancelled",
+    Reason.TIMEOUT: "the time that was given was up",
 }
 
 
