@@ -271,13 +271,16 @@ class Run:
         return replace(blank, reasons=(halt.reason,), notes=(halt.sentence,))
 
     def _in_own_unit(self, result: FocusResult) -> FocusResult:
-        """Returns a result that also says the answer as the camera's driver counts, if it tells."""
-        camera = self.drive.camera
-        if result.unit is not None or not isinstance(camera, Scaled):
+        """Returns a result that also says the answer as `optics` or the camera's driver counts."""
+        camera, steps = self.drive.camera, self.plan.steps
+        if result.unit is not None or not (isinstance(camera, Scaled) or steps is not None):
             return result
-        positions = np.asarray(camera.positions, dtype=np.float64)
+        if steps is not None and self.plan.own is not None:
+            positions, unit = self.plan.own, steps.unit
+        elif isinstance(camera, Scaled):
+            positions, unit = np.asarray(camera.positions, dtype=np.float64), camera.unit
         place = float(np.interp(result.position, np.arange(len(positions)), positions))
-        return replace(result, unit=camera.unit, lens_position=place, positions=positions)
+        return replace(result, unit=unit, lens_position=place, positions=positions)
 
 
 def levels_of(
