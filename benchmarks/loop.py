@@ -8,8 +8,9 @@ Each camera is a random phone before a random scene with something to focus on; 
 (`dioptre.simulate.lens`). Every way drives the same camera from the same random start. An error is counted
 from the position at which that lens really is in focus, in whole positions of the ladder; a miss is more
 than 4. A scene with several depths has its middle one as truth, for all ways alike; a lens that is sharp on
-another one misses it (`false`), and `blurred` counts those of them that are sharp on nothing: not on a tenth of
-the region within 4 positions. Time is that of a camera with 30 frames a second that waits 50 ms after each move.
+another one misses it (`false`), and `blurred` counts those of them that are sharp on nothing: not on a tenth
+of the region within 4 positions. Time is that of a camera with 30 frames a second that waits 50 ms after each
+move.
 
     dioptre       Autofocus as it is; with the risk that is accepted
     full sweep    49 frames, the measure that is best on the published data, and to its peak
@@ -260,8 +261,8 @@ def print_tables(found: list[Outcome]) -> None:
             runs = len({(one.seed, one.light) for one in some})
             print(f"\n{'two views' if views == 2 else 'green'}, {light} light, {runs} runs each")
             print(
-                f"{'':<20}{'<= 1 %':>8}{'<= 2 %':>8}{'focused':>9}{'<= 1':>8}{'<= 2':>8}{'false %':>9}{'blurred':>9}"
-                f"{'frames':>8}{'travel':>8}{'s':>8}"
+                f"{'':<20}{'<= 1 %':>8}{'<= 2 %':>8}{'focused':>9}{'<= 1':>8}{'<= 2':>8}{'false %':>9}"
+                f"{'blurred':>9}{'frames':>8}{'travel':>8}{'s':>8}"
             )
             for name in WAYS:
                 if mine := [one for one in some if one.way == name]:

@@ -200,7 +200,7 @@ def _described(camera: "Device") -> str:
 
 def _print_result(result: "FocusResult") -> None:
     from dioptre.cli.console import open_console  # noqa: PLC0415
-    from dioptre.cli.focus_result import result_table, print_notes  # noqa: PLC0415
+    from dioptre.cli.focus_result import print_notes, result_table  # noqa: PLC0415
 
     where = "nobody knows where" if result.left_at is None else f"at [bold]{result.left_at}[/]"
     frames, seconds = len(result.trace), result.trace[-1].seconds if result.trace else 0.0
