@@ -26,7 +26,7 @@ def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") 
     console.print(f"{stack}: {n} pictures of {cols} x {rows}", markup=False, soft_wrap=True)
     name, of = pictures.names[result.index], f"slice {result.index} of 0..{n - 1}"
     sharpest = of if name.startswith("slice") else f"[bold]{escape(name)}[/] ({of})"
-    console.print(_result_table(result, ("sharpest", sharpest)))
+    console.print(result_table(result, ("sharpest", sharpest)))
     if result.depths:
         _print_depths(console, pictures, result)
     elif result.regions:
@@ -49,7 +49,7 @@ def print_look_result(stack: str, pictures: "Pictures", result: "FocusResult") -
     seen, at = len(result.looks), " and ".join(f"{position:g}" for position in result.looks)
     what = f"a picture of {cols} x {rows}" if seen == 1 else f"{seen} pictures of {cols} x {rows}"
     console.print(f"{stack}: {what}, the lens at {at}", markup=False, soft_wrap=True)
-    console.print(_result_table(result, ("go to", _going(result))))
+    console.print(result_table(result, ("go to", _going(result))))
     print_notes(result)
 
 
@@ -66,7 +66,7 @@ def _going(result: "FocusResult") -> str:
     return f"[bold]{goal}[/] ({way})"
 
 
-def _result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
+def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     """Returns a result as a table, its answer in words that suit what was asked."""
     from rich.table import Table  # noqa: PLC0415
 

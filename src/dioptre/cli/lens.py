@@ -200,11 +200,11 @@ def _described(camera: "Device") -> str:
 
 def _print_result(result: "FocusResult") -> None:
     from dioptre.cli.console import open_console  # noqa: PLC0415
-    from dioptre.cli.focus_result import _result_table, print_notes  # noqa: PLC0415
+    from dioptre.cli.focus_result import print_notes, result_table  # noqa: PLC0415
 
     where = "nobody knows where" if result.left_at is None else f"at [bold]{result.left_at}[/]"
     frames, seconds = len(result.trace), result.trace[-1].seconds if result.trace else 0.0
-    table = _result_table(result, ("the lens", where))
+    table = result_table(result, ("the lens", where))
     table.add_row("frames", f"{frames} in {seconds:.2f} s")
     open_console().print(table)
     print_notes(result)

@@ -24,6 +24,7 @@ from dioptre.loop.sweeping import Gathered, Measure, Peak
 from dioptre.loop.verdict import WARNINGS, Reason, State, Verdict
 from dioptre.methods import find_method
 from dioptre.methods.base import best_index
+from dioptre.methods.measure import MIN_SIZE
 from dioptre.posterior import Posterior
 from dioptre.stack import VIEW_CODES
 
@@ -74,7 +75,7 @@ def closed(
     return replace(verdict, state=State.FAILED, reasons=reasons, risk=max(verdict.risk, far))
 
 
-def far_from(posterior: Posterior, answer: float) -> float:
+def far_from(posterior: Posterior, answer: int | float) -> float:
     """Returns how much of a posterior is so far from an answer that it would be a miss, or off the ladder."""
     ladder = posterior.ladder[0]
     away = np.abs(np.arange(len(ladder)) - answer)
@@ -92,6 +93,8 @@ def is_sharper(frames: Pixels, away: Int[np.ndarray, " look"]) -> bool:
     farther = away >= away[nearest] + FARTHER
     if not farther.any():
         return len(away) >= ENOUGH
+    if min(frames.shape[2:]) < MIN_SIZE:  # which no measure measures
+        return True
     scores = slice_scores(find_method(SHARPNESS).build(), frames, VIEW_CODES)
     return bool(scores[nearest] >= SHARPER * scores[farther].max())
 

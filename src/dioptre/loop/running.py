@@ -31,6 +31,7 @@ from dioptre.loop.sweeping import AS_SHARP, Gathered, Measure, Peak, sweep
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge_posterior
 from dioptre.methods.base import ANY, Method, best_index
+from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior, Posterior
 
@@ -93,6 +94,8 @@ class Run:
     def __post_init__(self) -> None:
         self.drive.on_frame = self._keep
         self._measure = Measure(self.plan.measure)
+        shape = self.drive.shape if self.plan.roi is None else (self.plan.roi.h, self.plan.roi.w)
+        self._measurable = min(shape) >= MIN_SIZE
 
     def focus(self) -> FocusResult:
         """Returns where the lens must go, with the lens left there, or else where it began."""
@@ -118,7 +121,7 @@ class Run:
             found = self._look(self.plan.method)
             if found.state is State.FOCUSED:
                 found = self._verified(found)
-            if found.state is State.FOCUSED or not self.plan.sweeps:
+            if found.state is State.FOCUSED or not (self.plan.sweeps and self._measurable):
                 return found
             if is_refuted(self._measure, self.gathered, found.index):
                 self.posterior = None  # and has no say any more
@@ -133,7 +136,8 @@ class Run:
         """Remembers the region of a frame, and how sharp it is."""
         region = np.ascontiguousarray(cut(frame, self.plan.roi))
         self.gathered.frames[at] = region
-        self.drive.amend(score=float(self._measure.scores(region[None])[0]))
+        if self._measurable:
+            self.drive.amend(score=float(self._measure.scores(region[None])[0]))
 
     # Looks
 
@@ -228,7 +232,7 @@ class Run:
         self.drive.act = Act.VERIFY
         if self.drive.at != target:
             self.drive.capture(target)
-        if not as_sharp(self._measure, self.gathered, target):
+        if self._measurable and not as_sharp(self._measure, self.gathered, target):
             self.drive.again()  # it may have been late
             if not as_sharp(self._measure, self.gathered, target):
                 return _failed(found, Reason.NOT_AS_SHARP)
@@ -267,13 +271,16 @@ class Run:
         return replace(blank, reasons=(halt.reason,), notes=(halt.sentence,))
 
     def _in_own_unit(self, result: FocusResult) -> FocusResult:
-        """Returns a result that also says the answer as the camera's driver counts, if it tells."""
-        camera = self.drive.camera
-        if result.unit is not None or not isinstance(camera, Scaled):
+        """Returns a result that also says the answer as `optics` or the camera's driver counts."""
+        camera, steps = self.drive.camera, self.plan.steps
+        if result.unit is not None or not (isinstance(camera, Scaled) or steps is not None):
             return result
-        positions = np.asarray(camera.positions, dtype=np.float64)
+        if steps is not None and self.plan.own is not None:
+            positions, unit = self.plan.own, steps.unit
+        elif isinstance(camera, Scaled):
+            positions, unit = np.asarray(camera.positions, dtype=np.float64), camera.unit
         place = float(np.interp(result.position, np.arange(len(positions)), positions))
-        return replace(result, unit=camera.unit, lens_position=place, positions=positions)
+        return replace(result, unit=unit, lens_position=place, positions=positions)
 
 
 def levels_of(
@@ -383,13 +390,14 @@ def _verdict(
 ) -> Verdict:
     """Returns what is to be thought of a posterior after some looks.
 
-    Of a method that heard of all of several looks, it is asked whether the last one was at the answer.
+    Of a method that heard of all of several looks, it is asked whether one was at the answer. A search by
+    steps goes on from window to window, and its answers are only verified.
     """
     ladder, seen, focuser = _ladder(camera), np.stack(frames), method.build()
     held = posterior if ladder.window is None else ladder.window.held(posterior)
     asked = Asked(method.key, focuser.identity, Traces.of(seen), np.array(positions), plan.risk)
     verdict = beware(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
-    if plan.sure is None and method.looks == ANY and len(positions) > 1:
+    if plan.sure is None and plan.steps is None and method.looks == ANY and len(positions) > 1:
         return closed(verdict, posterior, np.array(positions), seen, plan.risk)
     return verdict
 
