@@ -242,7 +242,17 @@ def start(job: Job, out: Path, said: Path) -> int:
     number = os.fork()
     if number == 0:
         _become(words, said)
+    while not _leads(number):  # or there is no group yet to be stopped
+        time.sleep(0.0001)
     return number
+
+
+def _leads(process: int) -> bool:
+    """Returns whether a process leads a group of its own, or has ended already."""
+    try:
+        return os.getpgid(process) == process
+    except ProcessLookupError:
+        return True
 
 
 def _become(words: Sequence[str], said: Path) -> NoReturn:
