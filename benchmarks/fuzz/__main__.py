@@ -21,7 +21,8 @@ from types import FrameType
 import numpy as np
 
 from benchmarks.fuzz.mutate import mutate
-from benchmarks.fuzz.seeds import Seed, make_seeds
+from benchmarks.fuzz.seed import Seed
+from benchmarks.fuzz.seeds import make_seeds
 from dioptre.cli.foreign import keep_out_foreign_lines
 from dioptre.dataset.limits import set_limit
 from dioptre.errors import DioptreError
@@ -32,7 +33,7 @@ MOST_MIB = 700  # that this process may grow by while it reads one mutant
 ADDRESS_SPACE = 8 << 30  # beyond what is used at the beginning: a bomb shall not take the machine along
 
 
-class HangError(Exception):
+class HangError(BaseException):
     """A mutant took too long."""
 
 

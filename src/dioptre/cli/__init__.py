@@ -24,6 +24,7 @@ from dioptre.cli.export import Export, run_export
 from dioptre.cli.focus import Focus, run_focus
 from dioptre.cli.foreign import keep_out_foreign_lines, last_lines
 from dioptre.cli.importing import ImportCaptures, run_import
+from dioptre.cli.interrupts import interrupted, remember_interrupts
 from dioptre.cli.map import Map, run_map
 from dioptre.cli.methods import Methods, run_methods
 from dioptre.cli.predict import Predict, run_predict
@@ -66,19 +67,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in its buffer
         return NO_READER
-    except (DioptreError, OSError) as error:
+    except KeyboardInterrupt:
+        return _stopped()
+    except Exception as error:
+        return _stopped() if interrupted() else _failed(error)
+
+
+def _stopped() -> int:
+    sys.stderr.write("dioptre: stopped\n")
+    return STOPPED
+
+
+def _failed(error: Exception) -> int:
+    """Says what went wrong, and returns whose fault it is."""
+    if isinstance(error, DioptreError | OSError):
         sys.stderr.write(f"dioptre: {_one_line(_sentence(error))}\n")
         return BAD_INPUT
-    except MemoryError as error:
+    if isinstance(error, MemoryError):
         sys.stderr.write(f"dioptre: the memory of this machine does not suffice: {_one_line(str(error))}\n")
         return BAD_INPUT
-    except KeyboardInterrupt:
-        sys.stderr.write("dioptre: stopped\n")
-        return STOPPED
-    except Exception:
-        traceback.print_exc()
-        sys.stderr.write("dioptre: this is a fault in dioptre; please report it with the lines above\n")
-        return FAULT
+    traceback.print_exception(error)
+    sys.stderr.write("dioptre: this is a fault in dioptre; please report it with the lines above\n")
+    return FAULT
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -117,7 +127,7 @@ def entry() -> None:
     """Leaves Python with the exit code of `main`."""
     if sys.argv[1:2] == ["train"]:
         calm_the_allocator()
-    with keep_out_foreign_lines() as sink:
+    with keep_out_foreign_lines() as sink, remember_interrupts():
         try:
             code = main()
         except SystemExit as leaving:  # of help and bad flags
