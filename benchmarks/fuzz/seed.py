@@ -23,12 +23,14 @@ class Seed:
         folder: Where they are.
         files: Those that are changed, one at a time.
         read: Reads them.
+        slow: Whether a mutant takes many times as long as one of another kind, so that there are fewer.
     """
 
     name: str
     folder: Path
     files: tuple[str, ...]
     read: Callable[[Path], object]
+    slow: bool = False
 
     @cached_property
     def contents(self) -> dict[str, bytes]:
@@ -36,13 +38,15 @@ class Seed:
         return {file: (self.folder / file).read_bytes() for file in self.files}
 
 
-def make_seed(root: Path, name: str, contents: dict[str, bytes], read: Callable[[Path], object]) -> Seed:
+def make_seed(
+    root: Path, name: str, contents: dict[str, bytes], read: Callable[[Path], object], slow: bool = False
+) -> Seed:
     """Writes files into a folder of their own."""
     folder = root / name
     for file, content in contents.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(content)
-    return Seed(name, folder, tuple(contents), read)
+    return Seed(name, folder, tuple(contents), read, slow)
 
 
 def codes_of(*shape: int) -> np.ndarray:

@@ -331,7 +331,7 @@ def _networks(root: Path) -> Iterator[Seed]:
     helper.set_model_props(model, {learned.METADATA: card.to_json()})
     yield make_seed(root, "network", {"n.onnx": model.SerializeToString()}, _ask)
     depth = (learned.WEIGHTS / "learned-depth.onnx").read_bytes()
-    yield make_seed(root, "depth-network", {"n.onnx": depth}, _ask_depth)
+    yield make_seed(root, "depth-network", {"n.onnx": depth}, _ask_depth, slow=True)
 
 
 def _ask(folder: Path) -> object:
@@ -369,7 +369,7 @@ def _runs(root: Path) -> Iterator[Seed]:
         "validation": asdict(ValidationResult(1, 0.5, 1.5)),
     }  # fmt: skip
     write_json(folder / "manifest.json", manifest)
-    yield Seed("run", folder, ("manifest.json", "best.pt"), lambda at: open_run(at).network())
+    yield Seed("run", folder, ("manifest.json", "best.pt"), lambda at: open_run(at).network(), slow=True)
     looks = {"trails.npy": bytes_of(lambda file: np.save(file, np.zeros((4, 2, 1), np.int64)))}
     yield make_seed(
         root, "looks", looks, lambda at: Rank(0, 1).make_once(at / "trails.npy", lambda: np.zeros(1))
@@ -377,5 +377,9 @@ def _runs(root: Path) -> Iterator[Seed]:
     state = bytes_of(lambda file: torch.save({"step": 3, "network": network.state_dict()}, file))
     device = torch.device("cpu")
     yield make_seed(
-        root, "checkpoint", {"checkpoint.pt": state}, lambda at: load_state(at / "checkpoint.pt", device)
+        root,
+        "checkpoint",
+        {"checkpoint.pt": state},
+        lambda at: load_state(at / "checkpoint.pt", device),
+        slow=True,
     )

@@ -263,7 +263,7 @@ def test_czi_scenes_are_positions(tmp_path, monkeypatch):
         def __exit__(self, *_: object) -> None:
             pass
 
-        def asarray(self, max_workers: int) -> np.ndarray:
+        def asarray(self, **_: int) -> np.ndarray:
             return stack
 
         def metadata(self) -> str:
