@@ -47,6 +47,7 @@ near_m = 0.1
 n = 5
 """
 CAPTURE = 'camera = "../camera.toml"\nscene = "{name}"\nsplit = "train"\ndepth = "depth.npy"\n'
+SMALL = "--network move --width 0.25 --steps 8 --batch 4 --validate-every 2 --validate-patches 4"
 EXEC_ONCE = {"GLIBC_TUNABLES": "", "OMP_NUM_THREADS": "1"}  # nothing starts itself again, nor threads
 
 
@@ -102,9 +103,11 @@ def make_jobs(root: Path) -> dict[str, Job]:
     found["calibrate"] = Job(
         ("calibrate", store, OUT, "--camera", str(camera), "--split", "all", "--starts", "2"), ".toml"
     )
+    found["map"] = Job(("map", str(root / "own" / "desk_0" / "slices"), OUT, "--size", "64"))
+    captures = ("simulate", OUT, "--captures", "1", "--frame", "128x128", "--seed", "7", "--exact-lens", *one)
+    found["captures"] = Job(captures, slow=True)
     if find_spec("torch"):
-        small = "--network move --width 0.25 --steps 8 --batch 4 --validate-every 2 --validate-patches 4"
-        found["train"] = Job(("train", store, OUT, *small.split()))
+        found["train"] = Job(("train", store, OUT, *SMALL.split()))
     return found
 
 
@@ -199,9 +202,11 @@ def warm_up(jobs: Mapping[str, Job], root: Path) -> None:
         calibrating,
         illustrating,
         importing,
+        mapping,
         predicting,
         registering,
         reporting,
+        rigging,
         simulate,
     )
 

@@ -18,7 +18,7 @@ import tyro
 from dioptre import __version__
 from dioptre.cli.bench import Bench, run_bench
 from dioptre.cli.calibrate import Calibrate, run_calibrate
-from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
+from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED, one_line
 from dioptre.cli.demo import Demo, run_demo
 from dioptre.cli.export import Export, run_export
 from dioptre.cli.focus import Focus, run_focus
@@ -81,10 +81,10 @@ def _stopped() -> int:
 def _failed(error: Exception) -> int:
     """Says what went wrong, and returns whose fault it is."""
     if isinstance(error, DioptreError | OSError):
-        sys.stderr.write(f"dioptre: {_one_line(_sentence(error))}\n")
+        sys.stderr.write(f"dioptre: {one_line(_sentence(error))}\n")
         return BAD_INPUT
     if isinstance(error, MemoryError):
-        sys.stderr.write(f"dioptre: the memory of this machine does not suffice: {_one_line(str(error))}\n")
+        sys.stderr.write(f"dioptre: the memory of this machine does not suffice: {one_line(str(error))}\n")
         return BAD_INPUT
     traceback.print_exception(error)
     sys.stderr.write("dioptre: this is a fault in dioptre; please report it with the lines above\n")
@@ -113,14 +113,6 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and not isinstance(error, DioptreError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)
-
-
-def _one_line(text: str) -> str:
-    """Returns what is wrong as one line that a terminal shows as it is: names may hold anything."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape", "backslashreplace").decode()
-        for letter in text
-    )
 
 
 def entry() -> None:
