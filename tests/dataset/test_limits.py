@@ -121,6 +121,11 @@ def test_an_archive_with_a_sparse_member_is_refused_without_reading_it(tmp_path:
     files.close()
 
 
+def test_a_size_that_is_larger_than_any_float_is_refused() -> None:
+    with pytest.raises(FileError, match="would take 1e\\+291 GB of memory"):
+        limits.refuse_larger("it", 10**400)
+
+
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".pgm", ".webp", ".tif", ".gif"])
 def test_the_head_of_a_picture_tells_its_size(suffix: str) -> None:
     picture = np.random.default_rng(0).integers(0, 255, (30, 50, 3), dtype=np.uint8)
