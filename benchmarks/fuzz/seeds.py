@@ -20,11 +20,13 @@ from benchmarks.fuzz.seed import Seed, bytes_of, codes_of, make_seed, read_and_s
 from dioptre.dataset.archives import read_archive
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.folders import OwnCapture, read_table
+from dioptre.dataset.frames import decode_frame
 from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import WRITING, begin_folder, write_file, write_json, write_parquet
+from dioptre.dataset.manifest import WRITING, begin_folder, read_json, write_file, write_json, write_parquet
 from dioptre.dataset.maps import read_map
 from dioptre.dataset.pictures import read_look, read_photographs, read_pictures
 from dioptre.dataset.positions import read_positions
+from dioptre.dataset.schema import OUTCOME, RIG
 from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
 from dioptre.dataset.wide_pictures import WidePictures, WidePictureWriter
 from dioptre.errors import ArchiveError, CaptureFileError
@@ -55,7 +57,7 @@ NAMES = tuple(f"IMG_{at}.png" for at in range(5))
 def make_seeds(root: Path) -> list[Seed]:
     """Writes the seeds below a folder; those of extras that are not there are left out."""
     makers = [_pictures, _stacks, _maps, _tables, _cameras, _stores, _predictions, _archives, _begun]
-    makers += [_reports, _wide, _photographs, make_format_seeds]
+    makers += [_reports, _wide, _rigs, _photographs, make_format_seeds]
     makers += [_networks] if find_spec("onnx") else []
     makers += [_runs] if find_spec("torch") else []
     return [seed for make in makers for seed in make(root)]
@@ -249,6 +251,28 @@ def _wide(root: Path) -> Iterator[Seed]:
         return [pictures.crop(picture, 0, 0, 16) for picture in range(len(pictures))]
 
     yield Seed("wide", folder, ("manifest.json", "pictures/00000.npz"), crop)
+
+
+def _rigs(root: Path) -> Iterator[Seed]:
+    place = {"left": [-30.0, 0, 0], "right": [30.0, 0, 0]}
+    rig = json.dumps({"spacing_mm": 30.0, "focal_px": 1500.0, "nominal_mm": place}).encode()
+    outcome = json.dumps({"capture": "a", "fault": "", "confident": 0.5}).encode()
+    for name, content, schema in (("rig", rig, RIG), ("outcome", outcome, OUTCOME)):
+        file = f"{name}.json"
+        yield make_seed(
+            root,
+            name,
+            {file: content},
+            lambda folder, file=file, schema=schema: schema.check(folder / file, read_json(folder / file)),
+        )
+    for name in ("up", "raw"):
+        codes = codes_of(16, 24) if name == "raw" else (codes_of(16, 24) >> 8).astype(np.uint8)
+        frame = {"f.png": cv2.imencode(".png", codes)[1].tobytes()}
+
+        def decode(folder: Path, sampling: str = name) -> object:
+            return decode_frame((folder / "f.png").read_bytes(), "f.png", sampling, "ccw")  # type: ignore[arg-type]
+
+        yield make_seed(root, f"frame-{name}", frame, decode)
 
 
 def _photographs(root: Path) -> Iterator[Seed]:
