@@ -12,7 +12,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -82,8 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _limit_memory()
         began, worked = time.monotonic(), time.process_time()
         numbers = [given.only] if given.only is not None else _until(worked + given.seconds)
-        for number in numbers:
-            run_mutant(seeds, given.seed, number, tally, verbose=given.only is not None)
+        with suppress(KeyboardInterrupt):  # what was found by then is told
+            for number in numbers:
+                run_mutant(seeds, given.seed, number, tally, verbose=given.only is not None)
         seconds = time.process_time() - worked, time.monotonic() - began
         foreign = 0 if sink is None else sink.seek(0, os.SEEK_END)
     _report(tally, seconds, foreign)

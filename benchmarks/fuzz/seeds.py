@@ -26,7 +26,7 @@ from dioptre.dataset.manifest import WRITING, begin_folder, read_json, write_fil
 from dioptre.dataset.maps import read_map
 from dioptre.dataset.pictures import read_look, read_photographs, read_pictures
 from dioptre.dataset.positions import read_positions
-from dioptre.dataset.schema import OUTCOME, RIG
+from dioptre.dataset.schema import OUTCOME, RIG, Schema
 from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
 from dioptre.dataset.wide_pictures import WidePictures, WidePictureWriter
 from dioptre.errors import ArchiveError, CaptureFileError
@@ -258,13 +258,11 @@ def _rigs(root: Path) -> Iterator[Seed]:
     rig = json.dumps({"spacing_mm": 30.0, "focal_px": 1500.0, "nominal_mm": place}).encode()
     outcome = json.dumps({"capture": "a", "fault": "", "confident": 0.5}).encode()
     for name, content, schema in (("rig", rig, RIG), ("outcome", outcome, OUTCOME)):
-        file = f"{name}.json"
-        yield make_seed(
-            root,
-            name,
-            {file: content},
-            lambda folder, file=file, schema=schema: schema.check(folder / file, read_json(folder / file)),
-        )
+
+        def check(folder: Path, file: str = f"{name}.json", schema: Schema = schema) -> None:
+            schema.check(folder / file, read_json(folder / file))
+
+        yield make_seed(root, name, {f"{name}.json": content}, check)
     for name in ("up", "raw"):
         codes = codes_of(16, 24) if name == "raw" else (codes_of(16, 24) >> 8).astype(np.uint8)
         frame = {"f.png": cv2.imencode(".png", codes)[1].tobytes()}
