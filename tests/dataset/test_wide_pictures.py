@@ -82,7 +82,7 @@ def test_a_depth_that_is_no_number_is_refused(tmp_path: Path) -> None:
     writer = WidePictureWriter(tmp_path / "s", FORM, {"seed": 1}, ("train",))
     writer.begin()
     codes, depths, focus = shard(0)
-    writer.write_shard(0, codes, depths.astype(np.float64), focus + 1e300)
+    writer.write_shard(0, codes, depths, focus + 1e300)
     writer.finish()
     with pytest.raises(FileError, match="a depth that is no number"):
         WidePictures(tmp_path / "s", "train").crop(0, 0, 0, SIZE)
