@@ -47,6 +47,7 @@ near_m = 0.1
 n = 5
 """
 CAPTURE = 'camera = "../camera.toml"\nscene = "{name}"\nsplit = "train"\ndepth = "depth.npy"\n'
+SMALL = "--network move --width 0.25 --steps 8 --batch 4 --validate-every 2 --validate-patches 4"
 EXEC_ONCE = {"GLIBC_TUNABLES": "", "OMP_NUM_THREADS": "1"}  # nothing starts itself again, nor threads
 
 
@@ -102,9 +103,11 @@ def make_jobs(root: Path) -> dict[str, Job]:
     found["calibrate"] = Job(
         ("calibrate", store, OUT, "--camera", str(camera), "--split", "all", "--starts", "2"), ".toml"
     )
+    found["map"] = Job(("map", str(root / "own" / "desk_0" / "slices"), OUT, "--size", "64"))
+    captures = ("simulate", OUT, "--captures", "1", "--frame", "128x128", "--seed", "7", "--exact-lens", *one)
+    found["captures"] = Job(captures, slow=True)
     if find_spec("torch"):
-        small = "--network move --width 0.25 --steps 8 --batch 4 --validate-every 2 --validate-patches 4"
-        found["train"] = Job(("train", store, OUT, *small.split()))
+        found["train"] = Job(("train", store, OUT, *SMALL.split()))
     return found
 
 
@@ -199,9 +202,11 @@ def warm_up(jobs: Mapping[str, Job], root: Path) -> None:
         calibrating,
         illustrating,
         importing,
+        mapping,
         predicting,
         registering,
         reporting,
+        rigging,
         simulate,
     )
 
@@ -242,7 +247,17 @@ def start(job: Job, out: Path, said: Path) -> int:
     number = os.fork()
     if number == 0:
         _become(words, said)
+    while not _leads(number):  # or there is no group yet to be stopped
+        time.sleep(0.0001)
     return number
+
+
+def _leads(process: int) -> bool:
+    """Returns whether a process leads a group of its own, or has ended already."""
+    try:
+        return os.getpgid(process) == process
+    except ProcessLookupError:
+        return True
 
 
 def _become(words: Sequence[str], said: Path) -> NoReturn:

@@ -29,7 +29,7 @@ STOPS = 3  # before a command is let run to its end
 LONGEST_S = 300.0  # that a command may take on a busy machine
 GONE_S = 10.0  # after which no process of a stopped command may be there
 SLOW = 4  # a slow command has a trial where others have so many
-MOVING = ("events.out", "costs.json")  # files that hold times
+MOVING = ("events.out", "costs.json", "writing.lock")  # files that hold times, or who was killed last
 MOVING_PARTS = "parts/*.json"  # likewise
 STOPPED_LINE = "dioptre: stopped\n"
 

@@ -319,7 +319,8 @@ BY_SUFFIX: dict[str, tuple[Mutation, ...]] = {
 
 def mutate(name: str, data: bytes, rng: Rng) -> tuple[bytes, str]:
     """Returns a file's bytes changed once or a few times, and how."""
-    known = BY_SUFFIX.get(Path(name).suffix, ())
+    file = Path(name)
+    known = BY_SUFFIX.get(file.suffix or (".json" if file.name.startswith(".z") else ""), ())
     done: list[str] = []
     for _ in range(int(pick(rng, (1, 1, 1, 2, 3)))):
         change = pick(rng, known) if known and rng.random() < 0.6 else pick(rng, GENERIC)

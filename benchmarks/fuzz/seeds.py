@@ -4,26 +4,29 @@ import io
 import json
 import socket
 import tarfile
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
 import OpenEXR
 import tifffile
 
+from benchmarks.fuzz.formats import make_format_seeds
+from benchmarks.fuzz.seed import Seed, bytes_of, codes_of, make_seed, read_and_sum, read_named
 from dioptre.dataset.archives import read_archive
 from dioptre.dataset.captures import CaptureWriter
 from dioptre.dataset.folders import OwnCapture, read_table
+from dioptre.dataset.frames import decode_frame
 from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import WRITING, begin_folder, write_file, write_json, write_parquet
+from dioptre.dataset.manifest import WRITING, begin_folder, read_json, write_file, write_json, write_parquet
 from dioptre.dataset.maps import read_map
 from dioptre.dataset.pictures import read_look, read_photographs, read_pictures
 from dioptre.dataset.positions import read_positions
+from dioptre.dataset.schema import OUTCOME, RIG, Schema
 from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
 from dioptre.dataset.wide_pictures import WidePictures, WidePictureWriter
 from dioptre.errors import ArchiveError, CaptureFileError
@@ -51,88 +54,39 @@ HASH = "0" * 64
 NAMES = tuple(f"IMG_{at}.png" for at in range(5))
 
 
-@dataclass(frozen=True, eq=False)
-class Seed:
-    """Good files in a folder.
-
-    Attributes:
-        name: What they are.
-        folder: Where they are.
-        files: Those that are changed, one at a time.
-        read: Reads them.
-    """
-
-    name: str
-    folder: Path
-    files: tuple[str, ...]
-    read: Callable[[Path], object]
-
-    @cached_property
-    def contents(self) -> dict[str, bytes]:
-        """The good bytes of the files, as they were when this was first asked for."""
-        return {file: (self.folder / file).read_bytes() for file in self.files}
-
-
 def make_seeds(root: Path) -> list[Seed]:
     """Writes the seeds below a folder; those of extras that are not there are left out."""
     makers = [_pictures, _stacks, _maps, _tables, _cameras, _stores, _predictions, _archives, _begun]
-    makers += [_reports, _wide, _photographs]
+    makers += [_reports, _wide, _rigs, _photographs, make_format_seeds]
     makers += [_networks] if find_spec("onnx") else []
     makers += [_runs] if find_spec("torch") else []
     return [seed for make in makers for seed in make(root)]
-
-
-def _seed(root: Path, name: str, contents: dict[str, bytes], read: Callable[[Path], object]) -> Seed:
-    folder = root / name
-    for file, content in contents.items():
-        (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_bytes(content)
-    return Seed(name, folder, tuple(contents), read)
-
-
-def _codes(*shape: int) -> np.ndarray:
-    return np.random.default_rng(0).integers(0, 60000, shape, dtype=np.uint16)
 
 
 def _pictures(root: Path) -> Iterator[Seed]:
     for suffix in (".png", ".jpg", ".tif", ".bmp", ".pgm", ".webp"):
         for kind, shape in (("grey", (16, 20)), ("colour", (16, 20, 3))):
             deep = suffix in (".png", ".tif", ".pgm") and kind == "grey"
-            pixels = _codes(*shape) if deep else (_codes(*shape) >> 8).astype(np.uint8)
+            pixels = codes_of(*shape) if deep else (codes_of(*shape) >> 8).astype(np.uint8)
             if suffix == ".pgm" and kind == "colour":
                 continue
             content = cv2.imencode(suffix, pixels)[1].tobytes()
             files = {f"f{at}{suffix}": content for at in range(3)}
-            yield _seed(root, f"{kind}{suffix}", files, read_pictures)
-    one = cv2.imencode(".png", _codes(16, 20))[1].tobytes()
+            yield make_seed(root, f"{kind}{suffix}", files, read_pictures)
+    one = cv2.imencode(".png", codes_of(16, 20))[1].tobytes()
     views = {"a_left.png": one, "a_right.png": one}
-    yield _seed(root, "look", views, lambda folder: read_look(folder / "a_left.png"))
-
-
-def _bytes_of(write: Callable[[Any], object]) -> bytes:
-    file = io.BytesIO()
-    write(file)
-    return file.getvalue()
+    yield make_seed(root, "look", views, lambda folder: read_look(folder / "a_left.png"))
 
 
 def _stacks(root: Path) -> Iterator[Seed]:
-    codes = _codes(4, 2, 16, 16)
+    codes = codes_of(4, 2, 16, 16)
     files = {
-        "stack.npy": _bytes_of(lambda file: np.save(file, codes)),
-        "stack.npz": _bytes_of(lambda file: np.savez_compressed(file, stack=codes, other=codes)),
-        "stack.tif": _bytes_of(lambda file: tifffile.imwrite(file, codes[:, 0], photometric="minisblack")),
+        "stack.npy": bytes_of(lambda file: np.save(file, codes)),
+        "stack.npz": bytes_of(lambda file: np.savez_compressed(file, stack=codes, other=codes)),
+        "stack.tif": bytes_of(lambda file: tifffile.imwrite(file, codes[:, 0], photometric="minisblack")),
     }
     for name, content in files.items():
-        yield _seed(root, f"stack-{name}", {name: content}, partial(_apply, _touch, name))
-
-
-def _apply(read: Callable[[Path], object], name: str, folder: Path) -> object:
-    return read(folder / name)
-
-
-def _touch(path: Path) -> float:
-    """Returns the sum of all pixels of a stack: an .npy is read only where it is touched."""
-    return float(np.asarray(read_pictures(path).codes, np.float64).sum())
+        yield make_seed(root, f"stack-{name}", {name: content}, partial(read_named, read_and_sum, name))
 
 
 def _maps(root: Path) -> Iterator[Seed]:
@@ -143,24 +97,26 @@ def _maps(root: Path) -> Iterator[Seed]:
     OpenEXR.File(header, {"R": depth}).write(str(exr))
     files = {
         "map.exr": exr.read_bytes(),
-        "map.npy": _bytes_of(lambda file: np.save(file, depth)),
-        "map.png": cv2.imencode(".png", _codes(12, 9))[1].tobytes(),
+        "map.npy": bytes_of(lambda file: np.save(file, depth)),
+        "map.png": cv2.imencode(".png", codes_of(12, 9))[1].tobytes(),
     }
     for name, content in files.items():
-        yield _seed(root, f"map-{name}", {name: content}, partial(_apply, read_map, name))
+        yield make_seed(root, f"map-{name}", {name: content}, partial(read_named, read_map, name))
 
 
 def _tables(root: Path) -> Iterator[Seed]:
     rows = b"name,position\n" + b"".join(f"{name},{0.5 * at}\n".encode() for at, name in enumerate(NAMES))
-    yield _seed(
+    yield make_seed(
         root, "positions", {"p.csv": rows}, lambda folder: read_positions(str(folder / "p.csv"), NAMES)
     )
     labels = b"row,col,index\n0,0,1\n16,16,3\n"
-    yield _seed(
+    yield make_seed(
         root, "labels", {"l.csv": labels}, lambda folder: read_table(folder / "l.csv", GRID, (64, 64), 16)
     )
     prior = {"prior.txt": b"3, 2\n1 1 1\n"}
-    yield _seed(root, "prior", prior, lambda folder: DepthPrior.parse(str(folder / "prior.txt")).weights(5))
+    yield make_seed(
+        root, "prior", prior, lambda folder: DepthPrior.parse(str(folder / "prior.txt")).weights(5)
+    )
 
 
 def _cameras(root: Path) -> Iterator[Seed]:
@@ -174,19 +130,21 @@ def _cameras(root: Path) -> Iterator[Seed]:
     two = b'name = "z"\ngrowth_px = 0.5\nunit = "um"\n'
     for name, content in (("thin", thin), ("even", even)):
         files = {"camera.toml": content}
-        yield _seed(
+        yield make_seed(
             root, f"camera-{name}", files, lambda folder: CameraModel.from_toml(folder / "camera.toml")
         )
-        yield _seed(root, f"steps-{name}", files, lambda folder: to_steps(str(folder / "camera.toml")))
-    yield _seed(root, "steps-two", {"camera.toml": two}, lambda folder: to_steps(str(folder / "camera.toml")))
+        yield make_seed(root, f"steps-{name}", files, lambda folder: to_steps(str(folder / "camera.toml")))
+    yield make_seed(
+        root, "steps-two", {"camera.toml": two}, lambda folder: to_steps(str(folder / "camera.toml"))
+    )
     calibration = {"c.toml": (SHIPPED / "center.toml").read_bytes()}
-    yield _seed(root, "calibration", calibration, lambda folder: Calibration.from_toml(folder / "c.toml"))
+    yield make_seed(root, "calibration", calibration, lambda folder: Calibration.from_toml(folder / "c.toml"))
     own = (
         b'camera = "camera.toml"\nscene = "desk"\nsplit = "train"\norder = "near-to-far"\n'
         b'depth = "depth.npy"\ndepth_unit = "m"\nblack = 64.0\nwhite = 1023.0\nlight = "dark"\n'
     )
     files = {"capture.toml": own, "camera.toml": even}
-    yield _seed(root, "capture", files, lambda folder: OwnCapture.from_toml(folder / "capture.toml"))
+    yield make_seed(root, "capture", files, lambda folder: OwnCapture.from_toml(folder / "capture.toml"))
 
 
 def _stores(root: Path) -> Iterator[Seed]:
@@ -194,7 +152,7 @@ def _stores(root: Path) -> Iterator[Seed]:
     writer = StoreWriter(patches, FORM, {"seed": 1}, total=3, shard_size=2)
     for number in writer.missing_shards():
         count = len(writer.patches(number))
-        writer.write_shard(number, _codes(count, *FORM.patch_shape) >> 4, [ROW] * count)
+        writer.write_shard(number, codes_of(count, *FORM.patch_shape) >> 4, [ROW] * count)
     writer.finish()
     files = ("manifest.json", "patches.parquet", "shards/00000.npy", "shards/00000.sums")
     yield Seed("patches", patches, files, _read_store)
@@ -202,7 +160,7 @@ def _stores(root: Path) -> Iterator[Seed]:
     capture = CaptureWriter(captures, FORM, (32, 48), {"source": "own"})
     capture.begin()
     for index, view in capture.missing_frames("a"):
-        capture.write_frame("a", index, view, _codes(16, 48) >> 4)
+        capture.write_frame("a", index, view, codes_of(16, 48) >> 4)
     capture.complete("a", [ROW, ROW])
     capture.finish()
     parts = ("captures/a.json", "captures/a.codes", "captures/a.sums")
@@ -277,14 +235,14 @@ def _reports(root: Path) -> Iterator[Seed]:
         finally:  # the next mutant finds what this one did
             (at / "figures" / "b.svg").write_bytes(b"b")
 
-    yield _seed(root, "report", contents, write_again)
+    yield make_seed(root, "report", contents, write_again)
 
 
 def _wide(root: Path) -> Iterator[Seed]:
     folder, form = root / "wide", StoreFormat(GRID, size=16, views=2, black=0.0, white=4095.0)
     writer = WidePictureWriter(folder, form, {"seed": 1}, ("train", "validation"))
     for number in writer.begin():
-        writer.write_shard(number, _codes(2, 2, 10, 16) >> 4, np.ones((2, 4, 4)), np.ones(2))
+        writer.write_shard(number, codes_of(2, 2, 10, 16) >> 4, np.ones((2, 4, 4)), np.ones(2))
     writer.finish()
 
     def crop(at: Path) -> object:
@@ -295,14 +253,34 @@ def _wide(root: Path) -> Iterator[Seed]:
     yield Seed("wide", folder, ("manifest.json", "pictures/00000.npz"), crop)
 
 
+def _rigs(root: Path) -> Iterator[Seed]:
+    place = {"left": [-30.0, 0, 0], "right": [30.0, 0, 0]}
+    rig = json.dumps({"spacing_mm": 30.0, "focal_px": 1500.0, "nominal_mm": place}).encode()
+    outcome = json.dumps({"capture": "a", "fault": "", "confident": 0.5}).encode()
+    for name, content, schema in (("rig", rig, RIG), ("outcome", outcome, OUTCOME)):
+
+        def check(folder: Path, file: str = f"{name}.json", schema: Schema = schema) -> None:
+            schema.check(folder / file, read_json(folder / file))
+
+        yield make_seed(root, name, {f"{name}.json": content}, check)
+    for name in ("up", "raw"):
+        codes = codes_of(16, 24) if name == "raw" else (codes_of(16, 24) >> 8).astype(np.uint8)
+        frame = {"f.png": cv2.imencode(".png", codes)[1].tobytes()}
+
+        def decode(folder: Path, sampling: str = name) -> object:
+            return decode_frame((folder / "f.png").read_bytes(), "f.png", sampling, "ccw")  # type: ignore[arg-type]
+
+        yield make_seed(root, f"frame-{name}", frame, decode)
+
+
 def _photographs(root: Path) -> Iterator[Seed]:
-    picture = cv2.imencode(".png", (_codes(80, 80, 3) >> 8).astype(np.uint8))[1].tobytes()
+    picture = cv2.imencode(".png", (codes_of(80, 80, 3) >> 8).astype(np.uint8))[1].tobytes()
     files = {"a.png": picture, "b.png": picture}
-    yield _seed(root, "photographs", files, lambda folder: read_photographs(str(folder)))
+    yield make_seed(root, "photographs", files, lambda folder: read_photographs(str(folder)))
 
 
 def _archives(root: Path) -> Iterator[Seed]:
-    picture = cv2.imencode(".png", _codes(8, 8))[1].tobytes()
+    picture = cv2.imencode(".png", codes_of(8, 8))[1].tobytes()
     for suffix in (".tar", ".tar.gz"):
         file = io.BytesIO()
         with tarfile.open(fileobj=file, mode="w:gz" if suffix == ".tar.gz" else "w") as tar:
@@ -311,11 +289,11 @@ def _archives(root: Path) -> Iterator[Seed]:
                 member.size = len(picture)
                 tar.addfile(member, io.BytesIO(picture))
         name = f"train1{suffix}"
-        yield _seed(
+        yield make_seed(
             root,
             f"archive{suffix}",
             {name: file.getvalue()},
-            partial(_apply, _unpack, name),
+            partial(read_named, _unpack, name),
         )
 
 
@@ -346,7 +324,7 @@ def _begun(root: Path) -> Iterator[Seed]:
         with locked(at, lambda _line: None):
             pass
 
-    yield _seed(root, "lock", {"writing.lock": lock}, take)
+    yield make_seed(root, "lock", {"writing.lock": lock}, take)
 
 
 def _networks(root: Path) -> Iterator[Seed]:
@@ -373,9 +351,9 @@ def _networks(root: Path) -> Iterator[Seed]:
         "D1", "test", 1, 2, 8, tuple(GRID.dioptres.tolist()), "linear", "mode", {}, {}, {"mae": 1.0}, "0"
     )
     helper.set_model_props(model, {learned.METADATA: card.to_json()})
-    yield _seed(root, "network", {"n.onnx": model.SerializeToString()}, _ask)
+    yield make_seed(root, "network", {"n.onnx": model.SerializeToString()}, _ask)
     depth = (learned.WEIGHTS / "learned-depth.onnx").read_bytes()
-    yield _seed(root, "depth-network", {"n.onnx": depth}, _ask_depth)
+    yield make_seed(root, "depth-network", {"n.onnx": depth}, _ask_depth, slow=True)
 
 
 def _ask(folder: Path) -> object:
@@ -413,11 +391,17 @@ def _runs(root: Path) -> Iterator[Seed]:
         "validation": asdict(ValidationResult(1, 0.5, 1.5)),
     }  # fmt: skip
     write_json(folder / "manifest.json", manifest)
-    yield Seed("run", folder, ("manifest.json", "best.pt"), lambda at: open_run(at).network())
-    looks = {"trails.npy": _bytes_of(lambda file: np.save(file, np.zeros((4, 2, 1), np.int64)))}
-    yield _seed(root, "looks", looks, lambda at: Rank(0, 1).make_once(at / "trails.npy", lambda: np.zeros(1)))
-    state = _bytes_of(lambda file: torch.save({"step": 3, "network": network.state_dict()}, file))
+    yield Seed("run", folder, ("manifest.json", "best.pt"), lambda at: open_run(at).network(), slow=True)
+    looks = {"trails.npy": bytes_of(lambda file: np.save(file, np.zeros((4, 2, 1), np.int64)))}
+    yield make_seed(
+        root, "looks", looks, lambda at: Rank(0, 1).make_once(at / "trails.npy", lambda: np.zeros(1))
+    )
+    state = bytes_of(lambda file: torch.save({"step": 3, "network": network.state_dict()}, file))
     device = torch.device("cpu")
-    yield _seed(
-        root, "checkpoint", {"checkpoint.pt": state}, lambda at: load_state(at / "checkpoint.pt", device)
+    yield make_seed(
+        root,
+        "checkpoint",
+        {"checkpoint.pt": state},
+        lambda at: load_state(at / "checkpoint.pt", device),
+        slow=True,
     )

@@ -12,6 +12,7 @@ from dioptre.errors import DioptreError, FileError, InputError
 LIMIT = "DIOPTRE_MAX_GIGABYTES"
 ASSUMED = 8e9  # bytes of a machine that does not tell
 GIGA = 1e9
+MOST_SHOWN = 10**300
 
 
 def set_limit(gigabytes: float | None) -> None:
@@ -53,7 +54,8 @@ def refuse_larger(name: str | Path, size: int, error: type[DioptreError] = FileE
         error: What to raise.
     """
     if size > (limit := largest_bytes()):
+        shown = min(size, MOST_SHOWN)  # a whole number may be larger than any float
         raise error(
-            f"{name} would take {size / GIGA:.3g} GB of memory, more than {limit / GIGA:.3g} GB: "
+            f"{name} would take {shown / GIGA:.3g} GB of memory, more than {limit / GIGA:.3g} GB: "
             f"--max-gigabytes allows more, or {LIMIT}"
         )

@@ -158,7 +158,7 @@ def codes_to_pixels(
     codes: Shaped[np.ndarray, "..."], black: float, white: float
 ) -> Float32[np.ndarray, "..."]:
     """Returns (code - black) / (white - black), clipped to [0, 1]; NaN and infinity become NaN."""
-    if not white > black:
+    if not -np.inf < black < white < np.inf:
         raise InputError(f"white must lie above black, not black {black:g} and white {white:g}")
     pixels = np.subtract(codes, np.float32(black), dtype=np.float32)
     pixels *= np.float32(1.0 / (white - black))

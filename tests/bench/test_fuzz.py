@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.fuzz.__main__ import Tally, run_mutant
-from benchmarks.fuzz.seeds import Seed
+from benchmarks.fuzz.seed import Seed
 
 ROOT = Path(__file__).parents[2]
 

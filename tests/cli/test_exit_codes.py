@@ -13,6 +13,7 @@ import pytest
 from dioptre import cli
 from dioptre.cli import COMMANDS, main
 from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
+from dioptre.cli.interrupts import interrupted, remember_interrupts
 from dioptre.cli.methods import Methods
 from dioptre.errors import DioptreError, MissingExtraError
 
@@ -66,6 +67,28 @@ def test_what_its_user_can_mend_is_one_sentence(
 def test_ctrl_c_is_said(failing, capsys: pytest.CaptureFixture[str]) -> None:
     failing(KeyboardInterrupt())
     assert main(["methods"]) == STOPPED
+    assert capsys.readouterr() == ("", "dioptre: stopped\n")
+
+
+def test_ctrl_c_that_a_library_makes_another_error_of_is_said_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(config: Methods) -> int:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:  # as in a callback of C
+            raise ValueError("Invalid affine transformation matrix") from None
+        return DONE
+
+    monkeypatch.setitem(cli.COMMANDS, "methods", (Methods, run))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with remember_interrupts():
+            assert main(["methods"]) == STOPPED
+        with remember_interrupts():
+            assert not interrupted()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert capsys.readouterr() == ("", "dioptre: stopped\n")
 
 

@@ -101,3 +101,9 @@ def test_a_file_is_no_folder_for_a_map(
 ) -> None:
     (tmp_path / "map").write_text("")
     assert "is a file" in refused(capsys, "map", str(stack), str(tmp_path / "map"), "--json")
+
+
+def test_a_map_does_not_lie_among_the_pictures(stack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(stack.iterdir())
+    assert "holds the pictures" in refused(capsys, "map", str(stack), str(stack / ".." / stack.name))
+    assert sorted(stack.iterdir()) == before

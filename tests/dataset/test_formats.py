@@ -252,6 +252,7 @@ def test_czi_scenes_are_positions(tmp_path, monkeypatch):
 
     class File:
         axes, shape, dtype = "BSCZYX0", stack.shape, stack.dtype
+        filtered_subblock_directory = ()
 
         def __init__(self, path: Any) -> None:
             assert Path(path).name == "s.czi"
@@ -262,7 +263,7 @@ def test_czi_scenes_are_positions(tmp_path, monkeypatch):
         def __exit__(self, *_: object) -> None:
             pass
 
-        def asarray(self) -> np.ndarray:
+        def asarray(self, **_: int) -> np.ndarray:
             return stack
 
         def metadata(self) -> str:

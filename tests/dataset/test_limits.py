@@ -6,6 +6,7 @@ import tarfile
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -15,8 +16,9 @@ from tests.dataset.published_tree import write_exr
 
 from dioptre.dataset import limits
 from dioptre.dataset.archives import read_archive
+from dioptre.dataset.decoding import decode_picture
 from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.headers import picture_bytes
+from dioptre.dataset.headers import AVIF_BYTES, picture_bytes
 from dioptre.dataset.limits import LIMIT, largest_bytes, machine_bytes, read_text, set_limit
 from dioptre.dataset.maps import _exr_header, read_map
 from dioptre.dataset.pictures import read_pictures
@@ -119,14 +121,44 @@ def test_an_archive_with_a_sparse_member_is_refused_without_reading_it(tmp_path:
     files.close()
 
 
-@pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".pgm", ".webp"])
+def test_a_size_that_is_larger_than_any_float_is_refused() -> None:
+    with pytest.raises(FileError, match="would take 1e\\+291 GB of memory"):
+        limits.refuse_larger("it", 10**400)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".pgm", ".webp", ".tif", ".gif"])
 def test_the_head_of_a_picture_tells_its_size(suffix: str) -> None:
-    picture = np.random.default_rng(0).integers(0, 255, (30, 50), dtype=np.uint8)
+    picture = np.random.default_rng(0).integers(0, 255, (30, 50, 3), dtype=np.uint8)
+    picture = picture[..., 0] if suffix == ".pgm" else picture
     told = picture_bytes(cv2.imencode(suffix, picture)[1].tobytes())
     assert told is not None
-    assert picture.nbytes <= told <= 4 * picture.nbytes
-    assert picture_bytes(b"") is None
+    assert picture[..., 0].size <= told <= 4 * picture.nbytes
     assert picture_bytes(cv2.imencode(suffix, picture)[1].tobytes()[:9]) is None
+
+
+def test_the_head_of_an_avif_tells_what_decoding_it_takes() -> None:
+    picture = np.zeros((48, 64, 3), np.uint8)
+    assert picture_bytes(cv2.imencode(".avif", picture)[1].tobytes()) == 48 * 64 * AVIF_BYTES
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("large", [False, True])
+def test_the_first_page_of_a_tiff_tells_its_size(tmp_path: Path, order: Any, large: bool) -> None:
+    file = tmp_path / "a.tif"
+    tifffile.imwrite(file, np.zeros((30, 50), np.uint16), byteorder=order, bigtiff=large)
+    assert picture_bytes(file.read_bytes()) == 30 * 50 * 2
+
+
+@pytest.mark.parametrize("suffix", [".jp2", ".hdr", ".pam", ".ras"])
+def test_kinds_whose_size_nobody_checks_are_refused(suffix: str) -> None:
+    content = cv2.imencode(suffix, np.zeros((64, 64, 3), np.uint8))[1].tobytes()
+    with pytest.raises(StackFileError, match=r"f\.png cannot be read as a picture"):
+        decode_picture(content, "f.png")
+
+
+def test_a_jpeg_tells_its_size_behind_bytes_that_are_skipped() -> None:
+    content = cv2.imencode(".jpg", np.zeros((30, 50, 3), np.uint8))[1].tobytes()
+    assert picture_bytes(content[:2] + b"skipped" + content[2:]) == picture_bytes(content) == 30 * 50 * 3
 
 
 def test_a_camera_with_endless_positions_is_refused(tmp_path: Path) -> None:

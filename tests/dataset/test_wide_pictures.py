@@ -1,5 +1,6 @@
 """Stores of wide pictures: written in pieces, resumed, read as crops."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +76,21 @@ def test_a_written_store_is_verified_and_a_changed_one_noticed(tmp_path: Path) -
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     (fault,) = verify(folder, lambda _done, _total: None).faults
     assert "00001.npz has changed" in fault
+
+
+def test_a_depth_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    writer = WidePictureWriter(tmp_path / "s", FORM, {"seed": 1}, ("train",))
+    writer.begin()
+    codes, depths, focus = shard(0)
+    writer.write_shard(0, codes, depths, focus + 1e300)
+    writer.finish()
+    with pytest.raises(FileError, match="a depth that is no number"):
+        WidePictures(tmp_path / "s", "train").crop(0, 0, 0, SIZE)
+
+
+def test_a_format_whose_rows_are_not_halved_is_refused(tmp_path: Path) -> None:
+    manifest = json.loads((write(tmp_path / "s") / "manifest.json").read_text())
+    manifest["format"]["rows_per_native"] = 1
+    (tmp_path / "s" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FileError, match="has codes of shape"):
+        WidePictures(tmp_path / "s", "train").crop(0, 0, 0, SIZE)

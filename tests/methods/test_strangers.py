@@ -16,7 +16,7 @@ from dioptre.errors import NetworkError
 from dioptre.memory import LIMIT
 from dioptre.methods import learned
 from dioptre.methods.card import Card
-from dioptre.methods.footprint import COPIES, MOST_STRUCTURE, footprint
+from dioptre.methods.footprint import COPIES, GRAPH, MOST_STRUCTURE, WEIGHTS, footprint
 from dioptre.methods.learned import METADATA, Learned
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
@@ -134,27 +134,18 @@ def test_an_answer_that_does_not_fit_is_refused(
     assert told in refusal(network)
 
 
-def test_a_network_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learned, "FIRST_RUN_S", 0.5)
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Sin", ["x"], ["y"])],
-        "body",
-        [
-            helper.make_tensor_value_info("at", tensor.INT64, []),
-            helper.make_tensor_value_info("go", tensor.BOOL, []),
-            helper.make_tensor_value_info("x", tensor.FLOAT, [1, 5]),
-        ],
-        [
-            helper.make_tensor_value_info("on", tensor.BOOL, []),
-            helper.make_tensor_value_info("y", tensor.FLOAT, [1, 5]),
-        ],
-    )
-    nodes = [helper.make_node("Loop", ["", "yes", "x"], ["logits"], body=body)]
-    extra = [
-        helper.make_tensor("yes", tensor.BOOL, [], [True]),
-        helper.make_tensor("x", tensor.FLOAT, [1, 5], [0.0] * 5),
+def test_a_network_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned, "FIRST_RUN_S", 0.2)
+    names = ["large", *(f"x{at}" for at in range(2000))]
+    nodes = [
+        helper.make_node("ReduceMean", ["pixels"], ["mean"], keepdims=0),
+        helper.make_node("Expand", ["mean", "shape"], ["large"]),
+        *(helper.make_node("Sin", [one], [other]) for one, other in pairwise(names)),
+        helper.make_node("ReduceMax", [names[-1]], ["logits"]),
     ]
-    assert "did not answer in 0.5 s" in refusal(write(tmp_path / "n.onnx", nodes=nodes, extra=extra))
+    shape = helper.make_tensor("shape", tensor.INT64, [1], [1_000_000])
+    network = write(tmp_path / "n.onnx", nodes=nodes, extra=[shape])
+    assert "did not answer in 0.2 s" in refusal(network)
 
 
 def test_weights_in_another_file_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,6 +226,111 @@ def test_what_a_network_asks_for_is_its_weights_and_its_structure(tmp_path: Path
         write(tmp_path / f"{len(extra)}.onnx", extra=extra).path.read_bytes() for extra in ([], [large])
     )
     assert footprint(content) - footprint(small) == pytest.approx(COPIES * weights.nbytes, rel=0.05)
-    assert footprint(content[: len(content) // 2]) > 0  # a cut file is measured as well
     with pytest.raises(NetworkError, match="beside its weights"):
-        footprint(bytes(MOST_STRUCTURE + 1))
+        footprint(_field(GRAPH, _field(WEIGHTS, _field(1, bytes(MOST_STRUCTURE)))))
+
+
+# What a graph may hold
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A field of a protocol buffer that holds bytes."""
+    length, digits = len(content), bytearray()
+    while length >= 0x80:
+        digits.append(length & 0x7F | 0x80)
+        length >>= 7
+    return bytes([number << 3 | 2, *digits, length]) + content
+
+
+def _graph(nodes: list[Any], name: str) -> Any:
+    return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info("y", tensor.FLOAT, None)])
+
+
+def _text(name: str) -> Any:
+    return helper.make_tensor(name, tensor.STRING, [1], [b"x" * 1000])
+
+
+NODE = helper.make_node
+BRANCH = _graph([NODE("Identity", ["pixels"], ["y"])], "branch")
+ONE = helper.make_tensor("v", tensor.FLOAT, [1], [1.0])
+PLACE = helper.make_tensor("i", tensor.INT64, [1], [10**9])
+
+
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        (NODE("Unique", ["pixels"], ["logits"]), "has the operator 'Unique'"),
+        (NODE("Loop", ["", "", "pixels"], ["logits"], body=BRANCH), "has the operator 'Loop'"),
+        (NODE("Relu", ["pixels"], ["logits"], body=BRANCH), "Relu holds ['body'], which is no array"),
+        (NODE("Relu", ["pixels"], ["logits"], domain="evil"), "has the operator 'evil.Relu'"),
+        (NODE("Cast", ["pixels"], ["logits"], to=tensor.STRING), "makes text by Cast"),
+        (NODE("Constant", [], ["logits"], value_string="x"), "makes text by Constant"),
+        (NODE("Constant", [], ["logits"], value=_text("t")), "weights that are text"),
+        (
+            NODE("Constant", [], ["logits"], sparse_value=helper.make_sparse_tensor(ONE, PLACE, [2**31])),
+            "holds ['sparse_value'], which is no array",
+        ),
+    ],
+)
+def test_more_than_operators_on_numbers_is_refused(tmp_path: Path, node: Any, told: str) -> None:
+    assert told in refusal(write(tmp_path / "n.onnx", nodes=[node]))
+
+
+def test_text_and_sparse_weights_are_refused(tmp_path: Path) -> None:
+    assert "weights that are text" in refusal(write(tmp_path / "n.onnx", extra=[_text("t")]))
+    network = write(tmp_path / "m.onnx")
+    model = onnx.load(str(network.path))
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(ONE, PLACE, [2**31]))
+    network.path.write_bytes(model.SerializeToString())
+    assert "sparse weights" in refusal(network)
+
+
+def test_functions_that_call_each_other_are_refused_before_they_are_unfolded(tmp_path: Path) -> None:
+    network = write(tmp_path / "n.onnx")
+    model = onnx.load(str(network.path))
+    called, domain, opsets = "Neg", "", [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+    for depth in range(12):  # 10^12 operators in a few kilobytes
+        names = ["x", *(f"t{at}" for at in range(9)), "y"]
+        nodes = [NODE(called, [one], [other], domain=domain) for one, other in pairwise(names)]
+        called, domain = f"f{depth}", "own"
+        model.functions.append(helper.make_function(domain, called, ["x"], ["y"], nodes, opsets))
+    network.path.write_bytes(model.SerializeToString())
+    assert "functions of its own" in refusal(network)
+
+
+def test_a_declared_size_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    network = write(tmp_path / "n.onnx", shape=("batch", "slice", 2, 8, 2**40))
+    assert f"declares an array of 2 x 8 x {2**40} numbers" in refusal(network)
+
+
+def test_constants_are_not_unfolded_while_a_network_is_loaded(tmp_path: Path) -> None:
+    nodes = [NODE("Expand", ["one", "shape"], ["large"]), NODE("ReduceSum", ["large"], ["logits"])]
+    extra = [
+        helper.make_tensor("one", tensor.FLOAT, [1], [1.0]),
+        helper.make_tensor("shape", tensor.INT64, [1], [200_000_000]),
+    ]
+    said, most_mib = answer_within(write(tmp_path / "n.onnx", nodes=nodes, extra=extra).path, 0.2)
+    assert "n.onnx did not answer: it asks for more than 0.2 GB of memory" in said
+    assert most_mib < 300  # 1600 and more before
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        b"\x0b\x0c",  # a group, which others skip
+        b"\x00",  # field 0
+        b"\xba\x80\x80\x80\x70\x00",  # a number beyond 32 bits: field 7, for who cuts it off
+        b"\x08" + b"\xff" * 10,
+        b"\x3a\xff\x7f",
+    ],
+)
+def test_bytes_that_others_might_read_otherwise_are_refused(tmp_path: Path, hidden: bytes) -> None:
+    network = write(tmp_path / "n.onnx")
+    network.path.write_bytes(network.path.read_bytes() + hidden)
+    assert "damaged at byte" in refusal(network)
+
+
+def test_the_format_of_the_runtime_itself_is_not_read(tmp_path: Path) -> None:
+    content = b"\x22\x06ABORTM" + write(tmp_path / "n.onnx").path.read_bytes()  # its mark is at byte 4
+    (tmp_path / "n.onnx").write_bytes(content)
+    assert Learned(tmp_path / "n.onnx").scores(STACK).argmax() == 2

@@ -16,6 +16,8 @@ from dioptre.evaluate.predict import SCHEMA
 from dioptre.methods.calibration import SHIPPED
 from dioptre.methods.learned import WEIGHTS
 from dioptre.optics import FocusGrid
+from dioptre.pipeline.ledger import write_all
+from dioptre.pipeline.mapping import KIND as MAP
 from dioptre.pipeline.predictions import check_predictions
 from dioptre.pipeline.verifying import Verified, verify
 
@@ -200,3 +202,22 @@ def _odd_text() -> pa.Array:
     """Returns two texts that are no UTF-8, as a damaged file may hold them."""
     good = pa.array(["ab", "cd"])
     return pa.Array.from_buffers(pa.string(), 2, [None, good.buffers()[1], pa.py_buffer(b"\xff\xfe\xff\xfe")])
+
+
+def test_a_map_is_verified_by_its_list_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_all(tmp_path, MAP, {"index.npy": b"1", "map.png": b"2"}, {}, overwrite=False)
+    assert main(["verify", str(tmp_path)]) == DONE
+    assert "a focus map, 2 parts: all as written" in capsys.readouterr().out
+    (tmp_path / "map.png").write_bytes(b"3")
+    assert main(["verify", str(tmp_path)]) == CHANGED
+
+
+def test_names_of_files_are_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_all(tmp_path, MAP, {"index.npy": b"1"}, {}, overwrite=False)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["files"]["a\x1b[31m\nb.npy"] = manifest["files"].pop("index.npy")
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["verify", str(tmp_path)]) in (BAD_INPUT, CHANGED)
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert said.count("\n") == 1

@@ -19,12 +19,13 @@ from dioptre import __version__
 from dioptre.cli.bench import Bench, run_bench
 from dioptre.cli.calibrate import Calibrate, run_calibrate
 from dioptre.cli.camera import MeasureCamera, run_camera
-from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
+from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED, one_line
 from dioptre.cli.demo import Demo, run_demo
 from dioptre.cli.export import Export, run_export
 from dioptre.cli.focus import Focus, run_focus
 from dioptre.cli.foreign import keep_out_foreign_lines, last_lines
 from dioptre.cli.importing import ImportCaptures, run_import
+from dioptre.cli.interrupts import interrupted, remember_interrupts
 from dioptre.cli.lens import Record, RunLens, run_lens, run_record
 from dioptre.cli.map import Map, run_map
 from dioptre.cli.methods import Methods, run_methods
@@ -71,19 +72,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in its buffer
         return NO_READER
-    except (DioptreError, OSError) as error:
-        sys.stderr.write(f"dioptre: {_one_line(_sentence(error))}\n")
-        return BAD_INPUT
-    except MemoryError as error:
-        sys.stderr.write(f"dioptre: the memory of this machine does not suffice: {_one_line(str(error))}\n")
-        return BAD_INPUT
     except KeyboardInterrupt:
-        sys.stderr.write("dioptre: stopped\n")
-        return STOPPED
-    except Exception:
-        traceback.print_exc()
-        sys.stderr.write("dioptre: this is a fault in dioptre; please report it with the lines above\n")
-        return FAULT
+        return _stopped()
+    except Exception as error:
+        return _stopped() if interrupted() else _failed(error)
+
+
+def _stopped() -> int:
+    sys.stderr.write("dioptre: stopped\n")
+    return STOPPED
+
+
+def _failed(error: Exception) -> int:
+    """Says what went wrong, and returns whose fault it is."""
+    if isinstance(error, DioptreError | OSError):
+        sys.stderr.write(f"dioptre: {one_line(_sentence(error))}\n")
+        return BAD_INPUT
+    if isinstance(error, MemoryError):
+        sys.stderr.write(f"dioptre: the memory of this machine does not suffice: {one_line(str(error))}\n")
+        return BAD_INPUT
+    traceback.print_exception(error)
+    sys.stderr.write("dioptre: this is a fault in dioptre; please report it with the lines above\n")
+    return FAULT
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -110,19 +120,11 @@ def _sentence(error: Exception) -> str:
     return str(error)
 
 
-def _one_line(text: str) -> str:
-    """Returns what is wrong as one line that a terminal shows as it is: names may hold anything."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape", "backslashreplace").decode()
-        for letter in text
-    )
-
-
 def entry() -> None:
     """Leaves Python with the exit code of `main`."""
     if sys.argv[1:2] == ["train"]:
         calm_the_allocator()
-    with keep_out_foreign_lines() as sink:
+    with keep_out_foreign_lines() as sink, remember_interrupts():
         try:
             code = main()
         except SystemExit as leaving:  # of help and bad flags

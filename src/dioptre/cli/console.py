@@ -31,6 +31,14 @@ def refuse_overwriting(path: Path, overwrite: bool, makes_folder: bool = False) 
         raise FileError(f"{path} is there already: --overwrite replaces it")
 
 
+def one_line(text: str) -> str:
+    """Returns a text as one line that a terminal shows as it is: names may hold anything."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape", "backslashreplace").decode()
+        for letter in text
+    )
+
+
 def open_console() -> "Console":
     """Returns the console for tables on stdout."""
     from rich.console import Console  # noqa: PLC0415

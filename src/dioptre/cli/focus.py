@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import tyro
 
-from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED, one_line, progress, refuse_overwriting
 from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv
 from dioptre.cli.focus_result import print_look_result
 from dioptre.errors import InputError, StackFileError
@@ -116,6 +116,8 @@ def run_focus(config: Focus) -> int:
     for written in (config.plot, config.csv):
         if written is not None:
             refuse_overwriting(written, config.overwrite)
+    if config.plot is not None and config.csv is not None and config.plot.resolve() == config.csv.resolve():
+        raise InputError(f"--plot and --csv are both to be written to {config.plot}")
     if config.method is not None:
         find_method(config.method)  # before reading a large stack in vain
     DepthPrior.parse(config.prior)  # likewise
@@ -276,7 +278,7 @@ def _exit_code(result: "FocusResult", stack: str = "") -> int:
         if reason is Reason.ASSUMED_CAMERA or not focused:
             head = "beware" if reason in WARNINGS else "not focused"
             where = f"{stack}: " if stack else ""
-            sys.stderr.write(f"{where}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
+            sys.stderr.write(f"{one_line(where)}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
     return FOCUSED if focused else NOT_FOCUSED
 
 

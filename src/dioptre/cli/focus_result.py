@@ -4,7 +4,7 @@ import sys
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from dioptre.cli.console import open_console
+from dioptre.cli.console import one_line, open_console
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,14 +32,14 @@ def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") 
     elif result.regions:
         _print_regions(console, pictures, result)
     if pictures.skipped:
-        sys.stderr.write(f"left out, not of the series: {', '.join(pictures.skipped)}\n")
+        sys.stderr.write(f"left out, not of the series: {one_line(', '.join(pictures.skipped))}\n")
     print_notes(result)
 
 
 def print_notes(result: "FocusResult", stack: str = "") -> None:
     """Says on stderr how a stack was read, where that is not plain."""
     for note in result.notes:
-        sys.stderr.write(f"note: {f'{stack}: ' if stack else ''}{note}\n")
+        sys.stderr.write(one_line(f"note: {f'{stack}: ' if stack else ''}{note}") + "\n")
 
 
 def print_look_result(stack: str, pictures: "Pictures", result: "FocusResult") -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from dioptre.cli.console import DONE, progress
+from dioptre.cli.console import DONE, one_line, progress
 from dioptre.errors import InputError
 from dioptre.pipeline.settings import Import, Workers
 
@@ -88,9 +88,9 @@ def _print_summary(summary: Mapping[str, Any], out: Path) -> None:
     kept = sum(found["kept"] for found in summary["splits"].values())
     sys.stdout.write(f"wrote {kept} patches to {out}\n")
     for one in summary["skipped"]:
-        sys.stderr.write(f"left out: {one['reason']}\n")
+        sys.stderr.write(f"left out: {one_line(one['reason'])}\n")
     if summary["without_patches"]:
         names = ", ".join(summary["without_patches"])
-        sys.stderr.write(f"no patch with enough confidence: {names}\n")
+        sys.stderr.write(f"no patch with enough confidence: {one_line(names)}\n")
     for warning in summary["warnings"]:
-        sys.stderr.write(f"warning: {warning}\n")
+        sys.stderr.write(f"warning: {one_line(warning)}\n")

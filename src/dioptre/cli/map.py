@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from dioptre.cli.console import DONE, progress
-from dioptre.errors import InputError
+from dioptre.errors import InputError, StackFileError
 from dioptre.pipeline.settings import Mapping
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def run_map(config: Map) -> int:
     find_method(config.mapping.method)  # before reading a large stack in vain
     if config.out.exists() and not config.out.is_dir():
         raise InputError(f"{config.out} is a file, not a folder for a map")
+    if config.out.exists() and config.out.resolve() == config.stack.resolve():
+        raise InputError(f"{config.out} holds the pictures: a map among them would be read as one of them")
     with progress("reading pictures", config.json) as moved:
         pictures = read_pictures(config.stack, moved)
     values = None if config.positions is None else _dioptres(config, pictures.names)
@@ -88,7 +90,10 @@ def _dioptres(config: Map, names: tuple[str, ...]) -> "np.ndarray[Any, Any]":
     if config.positions == "learnaf":
         values: Any = FocusGrid.learnaf().dioptres
     else:
-        values = read_positions(config.positions, names)
+        try:
+            values = read_positions(config.positions, names)
+        except StackFileError as error:
+            raise StackFileError(f"{error} (--positions)") from None
         values = metres_to_dioptres(values) if config.unit == "metres" else values
     to_ladder(len(names), None, values, None)  # says what is wrong with them
     return values

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import DONE, progress
+from dioptre.cli.console import DONE, one_line, progress
 from dioptre.pipeline.settings import Reconstruct, Workers
 
 
@@ -51,5 +51,5 @@ def run_reconstruct(config: ReconstructCaptures) -> int:
         f"{config.out}\n"
     )
     for one in summary["skipped"]:
-        sys.stderr.write(f"left out: {one['reason']}\n")
+        sys.stderr.write(f"left out: {one_line(one['reason'])}\n")
     return DONE

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import CHANGED, DONE, progress
+from dioptre.cli.console import CHANGED, DONE, one_line, progress
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Verify:
     dioptre's, or it is not finished.
 
     Attributes:
-        path: A store, a run, a folder of predictions or of networks; a network (.onnx), a calibration or a
-            camera (.toml).
+        path: A store, a run, predictions, a report, a map, a folder of networks; a network (.onnx), a
+            calibration or a camera (.toml).
         json: Print what was found as JSON.
     """
 
@@ -39,7 +39,7 @@ def run_verify(config: Verify) -> int:
     elif not found.faults:
         sys.stdout.write(f"{config.path}: {found.kind}, {found.parts} parts: all as written\n")
     for fault in found.faults:
-        sys.stderr.write(f"{fault}\n")
+        sys.stderr.write(f"{one_line(fault)}\n")
     for note in found.notes:
-        sys.stderr.write(f"note: {note}\n")
+        sys.stderr.write(f"note: {one_line(note)}\n")
     return CHANGED if found.faults else DONE

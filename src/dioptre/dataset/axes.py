@@ -26,6 +26,7 @@ LETTERS: Final = "PTCZVYXS"
 MEMBERS: Final = {"P": "position", "T": "time", "C": "channel"}  # axes along which there are several stacks
 MIN_SIDE: Final = 4  # an array axis shorter than this holds views or colours, not rows or columns
 MOST_COLOURS: Final = 4  # with alpha
+MOST_PICTURES: Final = 1_000_000  # of all stacks of a file
 FLAT: Final = 4  # times: an axis that is so much shorter than the others before it is the slices
 ARRAY_SHAPES: Final = (
     "(slice, row, col), (slice, 1 or 2 views, row, col) or (slice, row, col, 1 to 4 colours)"
@@ -195,8 +196,10 @@ def stacks_of(volume: Volume, wanted: Wanted = ALL) -> list[Pictures]:
     Raises:
         StackFileError: If the axes do not tell which are the slices, or there is no such channel.
     """
-    if 0 in volume.shape:
+    if min(volume.shape) < 1:
         raise StackFileError(f"{volume.source} has no pixels: it has {volume.told}")
+    if math.prod(volume.shape[:-2]) > MOST_PICTURES:
+        raise StackFileError(f"{volume.source} has {volume.told}, more than {MOST_PICTURES} pictures")
     volume = _without_single(volume)
     if (
         wanted.views

@@ -61,7 +61,11 @@ def decode_picture(data: bytes, name: str) -> Picture:
         raise StackFileError(f"{name} is an empty file")
     if _is_broken_png(data):
         raise StackFileError(f"{name} is a damaged PNG, or cut short")
-    refuse_larger(name, picture_bytes(data) or 0, StackFileError)
+    try:
+        size = picture_bytes(data)
+    except ValueError as error:
+        raise StackFileError(f"{name} cannot be read as a picture: {error}") from None
+    refuse_larger(name, size or 0, StackFileError)
     try:
         picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:

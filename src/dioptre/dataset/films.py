@@ -3,6 +3,8 @@
 Frames are read in order; going back begins anew. Codes are 8 bits with a display's gamma, green is used.
 """
 
+import math
+import re
 import weakref
 from pathlib import Path
 from threading import Lock
@@ -18,6 +20,11 @@ from dioptre.errors import StackFileError
 
 FILM_SUFFIXES = (".mp4", ".mov", ".avi", ".mkv", ".webm", ".m4v", ".mpg", ".gif")
 MOST_FRAMES = 100_000  # a sweep has hundreds
+FRAME_BYTES = 16  # a pixel, while it is decoded
+BEGINS = re.compile(
+    rb"....(ftyp|moov|mdat|free|skip|wide|pnot)|RIFF....AVI |\x1aE\xdf\xa3|GIF8|\x00\x00\x01[\xb3\xba]",
+    re.DOTALL,
+)  # MP4 and MOV, AVI, Matroska and WebM, GIF, MPEG
 
 
 def open_film(path: Path) -> Volume:
@@ -27,8 +34,9 @@ def open_film(path: Path) -> Volume:
         StackFileError: If it is damaged, or has no frames.
         OSError: If it cannot be read.
     """
-    with path.open("rb"):
-        pass  # the system says why it cannot be read; OpenCV does not
+    with path.open("rb") as file:
+        if not BEGINS.match(file.read(16)):  # there are lists of films as well, which name other files
+            raise StackFileError(f"{path} cannot be read as a film: it is damaged or something else")
     film = _Film(path)
     n = film.count()
     picture = film.read(0)
@@ -52,9 +60,13 @@ class _Film:
         import cv2  # noqa: PLC0415 (start-up time)
 
         with quiet_readers():
-            self._capture = cv2.VideoCapture(str(self._path))
+            self._capture = cv2.VideoCapture(str(self._path), cv2.CAP_FFMPEG)
         if not self._capture.isOpened():
             raise StackFileError(f"{self._path} cannot be read as a film: it is damaged or something else")
+        sides = (self._capture.get(one) for one in (cv2.CAP_PROP_FRAME_HEIGHT, cv2.CAP_PROP_FRAME_WIDTH))
+        refuse_larger(
+            self._path, FRAME_BYTES * math.prod(max(0, int(side)) for side in sides), StackFileError
+        )
         self._closed = weakref.finalize(self, self._capture.release)
         self._next = 0
 

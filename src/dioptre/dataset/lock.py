@@ -66,10 +66,10 @@ def locked(folder: Path, say: Say = say_on_stderr) -> Iterator[None]:
     try:
         yield
     finally:
+        path.unlink(missing_ok=True)  # first: a second Ctrl-C may end this at any line
         held.discard(here)
         ended.set()
         renewal.join()
-        path.unlink(missing_ok=True)
         os.close(handle)
         if new and not any(folder.iterdir()):
             folder.rmdir()  # what was refused leaves nothing behind

@@ -262,7 +262,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Returns the JSON object in a file."""
     try:
         refuse_larger(path, JSON_GROWS * path.stat().st_size)
-        entries = json.loads(path.read_text(encoding="utf-8"))
+        entries = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except FileError:
         raise
     except (OSError, RecursionError, ValueError) as error:
@@ -270,6 +270,11 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(entries, dict):
         raise FileError(f"{path} holds no JSON object")
     return entries
+
+
+def _refuse_constant(name: str) -> None:
+    """Raises for NaN and infinities, which Python reads and JSON has not."""
+    raise ValueError(f"{name} is no number of JSON's")
 
 
 def canonical(entries: object, allow_nan: bool = False) -> str:

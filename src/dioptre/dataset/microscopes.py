@@ -5,6 +5,7 @@ What is not read here is named with what would read it.
 
 import math
 import re
+import warnings
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +57,11 @@ def open_microscope(path: Path, wanted: Wanted = ALL) -> Volume:
     """
     suffix = path.suffix.lower() if path.suffix.lower() in EXTRAS else ".zarr"
     try:
-        return {".zarr": _open_zarr, ".nd2": _open_nd2, ".czi": _open_czi}[suffix](path, wanted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if suffix == ".czi":
+                warnings.simplefilter("error", UserWarning)  # which is how it tells of damage
+            return {".zarr": _open_zarr, ".nd2": _open_nd2, ".czi": _open_czi}[suffix](path, wanted)
     except (StackFileError, OSError):
         raise
     except InputError as error:
@@ -84,6 +89,7 @@ def _open_zarr(path: Path, wanted: Wanted) -> Volume:
     else:
         array, axes, step = _finest(opened, scales)
         axes, channels = wanted.axes or axes, _zarr_channels(opened)
+    _check_zarr(path, array)
     if len(axes) != len(array.shape) or not axes.endswith("YX"):
         if len(axes) != len(array.shape):
             raise InputError(f"an array of shape {array.shape} has not the axes {axes} (axes=...)")
@@ -92,10 +98,25 @@ def _open_zarr(path: Path, wanted: Wanted) -> Volume:
     refuse_larger(path, math.prod(array.shape[-2:]) * array.dtype.itemsize, StackFileError)
 
     def read(index: tuple[int, ...], window: Window) -> Shaped[np.ndarray, "row col"]:
-        return np.asarray(array[(*index, *window.slices)])
+        try:
+            return np.asarray(array[(*index, *window.slices)])
+        except OSError:
+            raise
+        except Exception as error:  # a damaged chunk raises nearly anything
+            raise StackFileError(f"{path} cannot be read: {first_line(error)}") from error
 
     volume = Volume(str(path), axes, tuple(array.shape), np.dtype(array.dtype), read)
     return volume.told_by(channels, step)
+
+
+def _check_zarr(path: Path, array: Any) -> None:
+    """Raises StackFileError before a chunk is read that is no numbers, runs code, or is too large."""
+    codecs = [*(array.filters or ()), *(array.compressors or ())]
+    names = [str(getattr(one, "codec_id", type(one).__name__)).lower() for one in codecs]
+    if np.dtype(array.dtype).kind not in "buif" or "pickle" in names:
+        raise StackFileError(f"{path} holds values of type {array.dtype} by {names}; pictures are numbers")
+    chunk = math.prod(array.shards or array.chunks)
+    refuse_larger(path, chunk * array.dtype.itemsize, StackFileError)
 
 
 def _multiscales(opened: Any) -> Any:
@@ -141,8 +162,8 @@ def _open_nd2(path: Path, wanted: Wanted) -> Volume:
     import nd2  # noqa: PLC0415 (an extra)
 
     file: Any = nd2.ND2File(path)
+    frames = _Frames(path, file)  # which closes it
     sizes = dict(file.sizes)
-    frames = _Frames(path, file)
     rows, cols = sizes["Y"], sizes["X"]
     loops = [letter for letter in sizes if letter not in "CYXS"]
     shape = (*(sizes[letter] for letter in loops), sizes.get("C", 1), rows, cols)
@@ -152,7 +173,10 @@ def _open_nd2(path: Path, wanted: Wanted) -> Volume:
 
     def read(index: tuple[int, ...], window: Window) -> Shaped[np.ndarray, "row col"]:
         at = int(np.ravel_multi_index(index[:-1], counts)) if counts else 0
-        return window.cut(frames.read(at, index[-1], "S" in sizes))
+        frame = frames.read(at, index[-1], "S" in sizes)
+        if frame.shape != (rows, cols):
+            raise StackFileError(f"{path}: frame {at} has shape {frame.shape}, not {(rows, cols)}")
+        return window.cut(frame)
 
     volume = Volume(str(path), axes, shape, np.dtype(file.dtype), read)
     channels = tuple(one.channel.name for one in getattr(file.metadata, "channels", None) or [])
@@ -171,10 +195,10 @@ class _Frames:
         """Returns a channel of a frame, (channel, row, col) or (row, col), of colours the green."""
         try:
             frame = np.asarray(self._file.read_frame(at))
+            frame = green(frame) if colours else frame
+            return frame if frame.ndim == 2 else frame[channel]
         except Exception as error:  # a damaged file raises nearly anything
             raise StackFileError(f"{self._path}: frame {at} cannot be read: {first_line(error)}") from error
-        frame = green(frame) if colours else frame
-        return frame if frame.ndim == 2 else frame[channel]
 
 
 def _positive(value: Any) -> float | None:
@@ -192,7 +216,8 @@ def _open_czi(path: Path, wanted: Wanted) -> Volume:
         image: Any = file
         axes, shape = "".join(image.axes), tuple(image.shape)
         refuse_larger(path, math.prod(shape) * np.dtype(image.dtype).itemsize, StackFileError)
-        array, text = image.asarray(), str(image.metadata() or "")
+        _check_blocks(path, image)
+        array, text = image.asarray(max_workers=1), str(image.metadata() or "")  # threads would hide faults
     axes = axes.replace("0", "S") if axes.endswith("0") else axes
     kept = [at for at, letter in enumerate(axes) if array.shape[at] > 1 or letter in "YX"]
     array = array.reshape([array.shape[at] for at in kept])
@@ -201,3 +226,13 @@ def _open_czi(path: Path, wanted: Wanted) -> Volume:
     volume = volume_of_array(array, wanted.axes or lead + letters[letters.index("Y") :], str(path))
     step = re.search(r'<Distance Id="Z">\s*<Value>([^<]+)</Value>', text)
     return volume.told_by((), _positive(float(step[1]) * 1e6) if step else None)
+
+
+def _check_blocks(path: Path, image: Any) -> None:
+    """Raises StackFileError if a block of a Zeiss file is not as large as the directory says."""
+    for entry in image.filtered_subblock_directory:
+        block = entry.data_segment().directory_entry
+        if (block.shape, block.stored_shape) != (entry.shape, entry.stored_shape):
+            raise StackFileError(f"{path} is damaged: its directory and its blocks tell of other sizes")
+        stored = math.prod(block.stored_shape) * np.dtype(block.dtype).itemsize
+        refuse_larger(path, max(stored, math.prod(block.shape)), StackFileError)

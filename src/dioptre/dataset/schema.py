@@ -188,6 +188,32 @@ WIDE_PICTURES = Schema(
         "sha256": HASH,
     },
 )
+
+
+def _is_length(value: object) -> bool:
+    return is_number(value) and 0 < value < 1e9  # type: ignore[operator]
+
+
+def _are_places(value: object) -> bool:
+    """Returns whether a value is places of cameras, not all the same."""
+    if not isinstance(value, dict) or not all(
+        isinstance(one, list) and len(one) == 3 for one in value.values()
+    ):
+        return False
+    numbers = all(is_number(one) and abs(one) < 1e9 for place in value.values() for one in place)
+    return numbers and len({tuple(place) for place in value.values()}) > 1
+
+
+LENGTH = Entry("a positive number", _is_length, needed=False)
+RIG = Schema(
+    "a rig",
+    {
+        "spacing_mm": LENGTH,
+        "focal_px": LENGTH,
+        "nominal_mm": Entry("three millimetres for each of its cameras", _are_places, needed=False),
+    },
+)
+OUTCOME = Schema("what became of a capture", {"capture": TEXT, "fault": TEXT, "confident": NUMBER})
 PREDICTIONS = Schema(
     "a folder of predictions",
     {

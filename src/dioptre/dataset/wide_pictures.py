@@ -138,14 +138,19 @@ class WidePictures:
                 shard = read_bundle(shard_file(self.path, number), KINDS)
                 self._check(shard_file(self.path, number), shard)
                 codes.append(shard["codes"])
-                defocus.append((shard["focus"][:, None, None] - shard["depths"]).astype(np.float32))
+                with np.errstate(over="ignore"):  # what is too large for it becomes infinite, and is refused
+                    away = (shard["focus"][:, None, None] - shard["depths"]).astype(np.float32)
+                if not np.isfinite(away).all():
+                    raise FileError(f"{shard_file(self.path, number)} holds a depth that is no number")
+                defocus.append(away)
         return np.concatenate(codes), np.concatenate(defocus)
 
     def _check(self, path: Path, shard: Mapping[str, Shaped[np.ndarray, "..."]]) -> None:
         """Raises FileError if pictures, maps and focus of a shard do not fit the store or each other."""
         (count, views, native, cols), maps = shard["codes"].shape, shard["depths"].shape
         size = self.form.size
-        if (views, native, cols) != (2, size // 2 + 2, size) or shard["codes"].dtype != np.uint16:
+        halved = (self.form.rows_per_native, views, native, cols) == (2, 2, size // 2 + 2, size)
+        if not halved or shard["codes"].dtype != np.uint16:
             raise FileError(f"{path} has codes of shape {shard['codes'].shape}, not those of {size} pixels")
         fits = maps[0] == count and maps[1] == maps[2] > 0 and size % maps[1] == 0
         if not fits or shard["focus"].shape != (count,):

@@ -27,6 +27,7 @@ from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.card import Card as Card  # noqa: PLC0414  # handed on
 from dioptre.methods.footprint import footprint
 from dioptre.methods.measure import workers
+from dioptre.methods.operators import refuse_operators
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
 from dioptre.stack import FocalStack
@@ -42,6 +43,7 @@ CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
 FATAL = 4  # of ONNX Runtime's levels: what is less comes as an exception, or does not matter
 FIRST_RUN_S = 60.0  # that a network from elsewhere may take for its first answer
 NO_MEMORY = "is smaller than requested bytes"  # as ONNX Runtime says it
+UNBOUNDED = "ConstantFolding"  # an optimiser that takes memory beside the arena: a gigabyte an operator
 AS_ASKED = 1  # ONNX Runtime takes memory as it is asked for, not twice as much each time
 TYPES = {
     "pixels": "tensor(float)",
@@ -162,6 +164,7 @@ def _read(path: Path) -> bytes:
     content = path.read_bytes()
     if path.parent != WEIGHTS:
         refuse_larger("it", footprint(content), NetworkError)
+        refuse_operators(content)
     return content
 
 
@@ -274,12 +277,17 @@ def session_of(model: Path | bytes, bounded: bool = False) -> "InferenceSession"
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = workers()
     options.log_severity_level = FATAL
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # never ONNX Runtime's own
     if bounded:
         _bound_memory()
         options.add_session_config_entry("session.use_env_allocators", "1")
     return onnxruntime.InferenceSession(
-        model, options, providers=["CPUExecutionProvider"], enable_fallback=0
-    )  # it would print that it tries the same again
+        model,
+        options,
+        providers=["CPUExecutionProvider"],
+        enable_fallback=0,  # it would print that it tries the same again
+        disabled_optimizers=[UNBOUNDED] if bounded else None,
+    )
 
 
 @cache

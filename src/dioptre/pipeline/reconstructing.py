@@ -26,6 +26,7 @@ import numpy as np
 from jaxtyping import Float32, UInt16
 
 from dioptre.cameras.makes import find_camera
+from dioptre.dataset import schema
 from dioptre.dataset.decoding import quiet_readers
 from dioptre.dataset.frames import decode_frame
 from dioptre.dataset.lock import locked
@@ -83,6 +84,7 @@ def reconstruct(
     camera = find_camera(settings.camera)
     groups = _captures(source)
     known = read_json(source / RIG) if (source / RIG).is_file() else {}
+    schema.RIG.check(source / RIG, known)
     plan = {"kind": KIND, "settings": asdict(settings), "rig": known}
     with locked(out):
         begin_folder(out, plan, "a reconstruction")
@@ -134,7 +136,9 @@ def _reconstruct(
     first = files[0]
     folder = out / first.part / FOLDER / first.capture
     if (folder / OUTCOME).is_file():
-        return read_json(folder / OUTCOME)
+        before = read_json(folder / OUTCOME)
+        schema.OUTCOME.check(folder / OUTCOME, before)
+        return before
     folder.mkdir(parents=True, exist_ok=True)
     outcome: dict[str, Any] = {"capture": first.capture, "fault": "", "confident": 0.0}
     try:

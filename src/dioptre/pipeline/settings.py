@@ -10,6 +10,7 @@ from typing import Literal
 
 from dioptre.errors import InputError
 
+MOST_CAPTURES = 100_000  # a hundred times those of the paper
 MOST_PATCHES = 100_000_000  # of a store: 250 times those of the paper
 
 
@@ -86,8 +87,10 @@ class Captures:
 
     def check(self) -> None:
         """Raises InputError if a value is impossible."""
-        if self.captures < 1:
-            raise InputError(f"the number of captures is positive, not {self.captures}: --captures N")
+        if not 1 <= self.captures <= MOST_CAPTURES:
+            raise InputError(
+                f"the number of captures is 1 to {MOST_CAPTURES:,}, not {self.captures}: --captures N"
+            )
         if not 0 <= self.spacing_mm < 1e4:
             raise InputError(f"the spacing of a rig is some millimetres, not {self.spacing_mm:g}")
         _ = self.size  # raises if it is wrong

@@ -1,7 +1,7 @@
 """Is what lies in a folder, or a file, what was written? Everything is read once.
 
-Stores, runs, predictions, reports and wide pictures have hashes in their manifests. A network has none of
-its own: it is loaded, its card is read, and it is asked once. A calibration or a camera is read.
+Stores, runs, predictions, reports, maps and wide pictures have hashes in their manifests. A network has none
+of its own: it is loaded, its card is read, and it is asked once. A calibration or a camera is read.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,6 +27,7 @@ from dioptre.methods.depth_network import KIND as DEPTH
 from dioptre.methods.depth_network import LEAST, DepthNetwork
 from dioptre.methods.learned import NETWORK, Learned
 from dioptre.optics import CameraModel, FocusGrid, read_toml
+from dioptre.pipeline.mapping import KIND as MAP
 from dioptre.pipeline.predicting import EXAMPLES, EXAMPLES_HASH, PREDICTIONS
 from dioptre.pipeline.predicting import KIND as PREDICTIONS_KIND
 from dioptre.pipeline.predictions import check_predictions
@@ -78,7 +79,8 @@ def verify(path: Path, done: Callable[[int, int], None]) -> Verified:
     """Returns whether what lies there is what was written.
 
     Args:
-        path: A store, a run, a folder of predictions or of networks; a network, a calibration or a camera.
+        path: A store, a run, predictions, a report, a map, or a folder of networks; a network, a calibration
+            or a camera.
         done: Called with how many parts are checked, and of how many.
 
     Raises:
@@ -118,8 +120,8 @@ def _folder_plan(path: Path) -> _Plan:
         return _run_plan(path, manifest)
     if kind == PREDICTIONS_KIND:
         return _predictions_plan(path, manifest)
-    if kind == REPORT:
-        return _report_plan(path, manifest)
+    if kind in (REPORT, MAP):
+        return _ledger_plan(path, manifest)
     if kind == DEPTH:
         return _Plan("a training of a depth network", [partial(_verify_weights, path, manifest)])
     if kind == WIDE:
@@ -161,10 +163,12 @@ def _predictions_plan(path: Path, manifest: Mapping[str, Any]) -> _Plan:
     return _Plan("predictions", checks)
 
 
-def _report_plan(path: Path, manifest: Mapping[str, Any]) -> _Plan:
+def _ledger_plan(path: Path, manifest: Mapping[str, Any]) -> _Plan:
     LEDGER.check(path / MANIFEST, manifest)
     files = manifest["files"].items()
-    return _Plan("a report", [partial(verify_file, path / name, one) for name, (one, *_) in files])
+    return _Plan(
+        f"a {manifest['kind']}", [partial(verify_file, path / name, one) for name, (one, *_) in files]
+    )
 
 
 def _file_checks(path: Path) -> tuple[str, list[Check]]:

@@ -5,6 +5,7 @@ all, so that the weights are those that one process with the whole batch would h
 """
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,8 @@ class Rank:
         if self.world > 1:
             distributed.barrier()
         try:
-            with path.open("rb") as file:
+            with path.open("rb") as file, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # NumPy's, of types that were called otherwise once
                 return np.load(file, allow_pickle=False)
         except Exception as error:  # a damaged head raises nearly anything: TokenError, MemoryError, ...
             reason = (str(error) or repr(error)).splitlines()[0]

@@ -1,0 +1,37 @@
+"""Ctrl-C, also where it reaches Python inside of a library's callback, which makes another error of it."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from types import FrameType
+
+_CAME = Event()
+
+
+def interrupted() -> bool:
+    """Returns whether Ctrl-C came while it was remembered."""
+    return _CAME.is_set()
+
+
+@contextmanager
+def remember_interrupts() -> Iterator[None]:
+    """Lets Ctrl-C be remembered beside being raised; where somebody else handles it, nothing is changed."""
+    _CAME.clear()
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def raise_it(number: int, frame: FrameType | None) -> None:
+        _CAME.set()
+        signal.default_int_handler(number, frame)
+
+    try:
+        signal.signal(signal.SIGINT, raise_it)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
