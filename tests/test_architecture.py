@@ -31,7 +31,7 @@ DOORS = {
     "pycolmap": "groundtruth.sfm",
     "numba": "compiled",
     "tyro": "cli",
-    "cv2": ("dataset", "simulate", "groundtruth", "bench.captures"),
+    "cv2": ("dataset", "simulate", "groundtruth", "bench.captures", "methods.uncompiled"),
     "tifffile": "dataset",
     "OpenEXR": "dataset",
     "rawpy": "dataset.decoding",

@@ -60,6 +60,15 @@ def test_colour_becomes_green(tmp_path, channels, dtype):
     assert codes.flags.c_contiguous
 
 
+def test_of_a_jpeg_the_luma_is_read(tmp_path):
+    colour = np.zeros((32, 48, 3), np.uint8)
+    colour[:, 24:] = (200, 100, 50)  # blue, green, red
+    write(tmp_path / "0.jpg", colour)
+    codes = read_pictures(tmp_path).codes[0, 0]
+    assert abs(int(codes[16, 40]) - round(0.114 * 200 + 0.587 * 100 + 0.299 * 50)) <= 1
+    assert codes[16, 5] <= 1
+
+
 def test_grey_with_alpha_becomes_grey(tmp_path):
     grey, alpha = noise(2, ROWS, COLS)
     lines = b"".join(b"\0" + np.stack([grey[r], alpha[r]], axis=-1).tobytes() for r in range(ROWS))

@@ -1,6 +1,7 @@
 """One picture: a file's bytes in, its codes (row, col) out, at the full bit depth and unrotated.
 
-Of a picture in colour the green channel comes back. Nothing is scaled.
+Of a picture in colour the green channel comes back; of a JPEG its luma, which is stored apart and at full
+resolution, so that the colours, which mostly are not, need not be decoded. Nothing is scaled.
 """
 
 import io
@@ -25,6 +26,7 @@ HEIF_SUFFIXES = (".heic", ".heif")
 PLAIN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".pgm", ".webp", ".avif")
 PICTURE_SUFFIXES = (*PLAIN_SUFFIXES, *HEIF_SUFFIXES, *RAW_SUFFIXES)
 DISPLAY_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", *HEIF_SUFFIXES)  # with a gamma, if of 8 bits
+JPEG = b"\xff\xd8\xff"  # how such a file begins
 
 Picture = Shaped[np.ndarray, "row col"]
 
@@ -46,7 +48,7 @@ def decode_file(file: Path) -> Picture:
 
 
 def decode_picture(data: bytes, name: str) -> Picture:
-    """Returns the picture that a file's bytes hold, at its full bit depth; of colours the green channel.
+    """Returns the picture that a file's bytes hold, at its full bit depth: green, or the luma of a JPEG.
 
     Args:
         data: The whole file.
@@ -63,7 +65,9 @@ def decode_picture(data: bytes, name: str) -> Picture:
         raise StackFileError(f"{name} is a damaged PNG, or cut short")
     refuse_larger(name, picture_bytes(data) or 0, StackFileError)
     try:
-        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        luma = cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION
+        how = luma if data.startswith(JPEG) else cv2.IMREAD_UNCHANGED
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), how)
     except cv2.error as error:
         raise StackFileError(f"{name} cannot be read as a picture: {first_line(error)}") from error
     if picture is None or picture.size == 0:

@@ -56,7 +56,7 @@ from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Reason, Verdict, judge, judge_posterior
 from dioptre.methods import Method
-from dioptre.methods.base import WHOLE, Autofocuser
+from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer
 from dioptre.methods.learned import Learned
 from dioptre.optics import CameraModel, FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
@@ -113,7 +113,7 @@ def focus(
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
     row, chosen, how = method_of_stacks(method), to_subject(subject), Reading.of(reading)
-    focuser = row.build()
+    focuser = first_to_answer(row.build())
     slices = to_slices(stack, black, white, how, isinstance(focuser, Learned))
     if grid is None and dioptres is None and positions_um is None and positions is None:
         grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None

@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -26,7 +25,6 @@ from jaxtyping import Float, Float32, Int, Shaped
 from dioptre.errors import InputError
 from dioptre.methods import contrast, stereo
 from dioptre.methods.measure import (
-    CELL_ROWS,
     MIN_SIZE,
     Edges,
     Images,
@@ -38,6 +36,9 @@ from dioptre.methods.measure import (
     kernels,
     parts_needed,
     patch_sums,
+    sums_across,
+    sums_down,
+    window_edges,
     workers,
 )
 from dioptre.stack import GREEN_VIEWS, VIEW_CODES, codes_to_pixels
@@ -80,38 +81,15 @@ class PatchLattice:
         return len(self.row_starts), len(self.col_starts)
 
 
-def _edges(starts: Starts, extent: int) -> Edges:
-    """Returns the edges of the cells that windows of `extent` cut, none wider than the kernels allow."""
-    cuts = np.unique(np.concatenate([starts, starts + extent]))
-    split = [np.arange(a, b, CELL_ROWS) for a, b in pairwise(cuts)]
-    return np.concatenate([*split, cuts[-1:]])
-
-
-def _box_sums(
-    cells: Float[np.ndarray, "... cell"], edges: Edges, starts: Starts, extent: int
-) -> Float[np.ndarray, "... k"]:
-    """Returns the sums over the windows along the last axis."""
-    first, last = np.searchsorted(edges, starts), np.searchsorted(edges, starts + extent)
-    # Not differences of a running sum: its rounding would leave a flat patch some contrast.
-    return np.stack([cells[..., a:b].sum(axis=-1) for a, b in zip(first, last, strict=True)], axis=-1)
-
-
-def _down(
-    cells: Float[np.ndarray, "map cell w"], edges: Edges, starts: Starts, extent: int
-) -> Float[np.ndarray, "map k w"]:
-    """Returns the sums over the windows along the rows."""
-    return np.moveaxis(_box_sums(np.moveaxis(cells, 1, 2), edges, starts, extent), 1, 2)
-
-
 def _cell_sums(
     images: Images, statistic: Statistic, codes: float, parts: Collection[str], lattice: PatchLattice
 ) -> Sums:
     assert statistic.cells is not None
     height, width = statistic.extent(lattice.size, lattice.size)
-    rows, cols = _edges(lattice.row_starts, height), _edges(lattice.col_starts, width)
+    rows, cols = window_edges(lattice.row_starts, height), window_edges(lattice.col_starts, width)
     cells = statistic.cells(images, codes, parts, rows, cols)[0]
-    across = _box_sums(cells, cols, lattice.col_starts, width)
-    return Sums(_down(across, rows, lattice.row_starts, height), height * width)
+    across = sums_across(cells, cols, lattice.col_starts, width)
+    return Sums(sums_down(across, rows, lattice.row_starts, height), height * width)
 
 
 def _number_sums(
@@ -152,17 +130,17 @@ def _local_sums(
     row_starts, col_starts = lattice.row_starts, lattice.col_starts
     lowest = images.min(axis=(1, 2))
     image, offset = images - lowest[:, None, None], lowest.astype(np.float64)
-    row_edges, col_edges = _edges(row_starts + radius, inner), _edges(col_starts + radius, inner)
+    row_edges, col_edges = window_edges(row_starts + radius, inner), window_edges(col_starts + radius, inner)
 
     cells = np.zeros((1, 3, len(row_edges) - 1, len(col_edges) - 1))
     kernels().local_cells(image, offset, taps, codes, ratios, row_edges, col_edges, cells)
-    across = _box_sums(cells[0], col_edges, col_starts + radius, inner)
-    interior = _down(across, row_edges, row_starts + radius, inner)
+    across = sums_across(cells[0], col_edges, col_starts + radius, inner)
+    interior = sums_down(across, row_edges, row_starts + radius, inner)
 
     def bands(pixels: Image, starts: Starts, along: Starts, edges: Edges) -> Float[np.ndarray, "map k w"]:
         cells = np.zeros((3, len(starts), len(edges) - 1))
         kernels().local_bands(pixels, offset[0], taps, folds, codes, ratios, starts, size, edges, cells)
-        return _box_sums(cells, edges, along + radius, inner)
+        return sums_across(cells, edges, along + radius, inner)
 
     corners = np.zeros((3, *lattice.shape))
     kernels().local_corners(image[0], offset[0], folds, codes, ratios, row_starts, col_starts, size, corners)
