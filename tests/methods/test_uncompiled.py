@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from dioptre.loop.focus import DEFAULT_METHOD
 from dioptre.methods.contrast import MEASURES, Contrast
@@ -43,19 +44,24 @@ SCRIPT = """
 import numpy as np
 from dioptre.loop.focus import focus
 from dioptre.methods.kernels import distance_cells
-result = focus(np.random.default_rng(0).random((5, 80, 90)))
+stack = np.load("stack.npy")
+result = focus(stack)
 print(len(distance_cells.signatures), result.scores.tolist())
 """
 
 
 def test_a_first_answer_compiles_nothing(tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    sharp = np.random.default_rng(0).random((80, 90))
+    stack = np.stack([ndimage.gaussian_filter(sharp, 0.3 + abs(one - 4) / 2) for one in range(9)])
+    np.save(tmp_path / "stack.npy", stack.astype(np.float32))
     run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
-    )
+        [sys.executable, "-c", SCRIPT],
+        env=environment, cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     compiled, found = run.stdout.split(" ", 1)
     assert compiled == "0"
     assert not list(tmp_path.rglob("*.nbi"))
-    stack = np.random.default_rng(0).random((1, 5, 1, 80, 90)).astype(np.float32)
-    expected = Contrast(DEFAULT_METHOD).scores(FocalStack.full(stack))[0]
+    pixels = np.clip(stack, 0, 1).astype(np.float32)
+    expected = Contrast(DEFAULT_METHOD).scores(FocalStack.full(pixels[None, :, None]))[0]
     np.testing.assert_allclose(eval(found), expected, rtol=2e-6)
