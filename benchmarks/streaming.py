@@ -3,7 +3,7 @@
     python -m benchmarks.streaming [FOLDER] [--slices 50]
 
 Writes JPEG pictures of 12 and 6 megapixels (a texture through focus), uncompressed TIFF and an .npy, into
-FOLDER or a temporary one. Each contender then runs three times in turn, each time in a process of its own,
+FOLDER or a temporary one. Each contender then runs five times in turn, each time in a process of its own,
 after one run that nobody times, so that the pictures are in the system's cache and the kernels compiled:
 
     laplacian   cv2.imread(..., IMREAD_GRAYSCALE), cv2.Laplacian(..., CV_64F).var(): the loop people write
@@ -12,7 +12,7 @@ after one run that nobody times, so that the pictures are in the system's cache 
     region      dioptre.focus(folder, roi=...) of 256 x 256 pixels
     all 37      every contrast measure of the paper, one after the other, of three slices
 
-Time is what passes and what the processors do, the best of three, without starting Python; memory is the
+Time is what passes and what the processors do, the best of five, without starting Python; memory is the
 peak.
 """
 
@@ -36,7 +36,7 @@ from dioptre.problem import Problem
 
 SIZES: Mapping[str, tuple[int, int]] = {"12": (3000, 4000), "6": (2000, 3000)}
 ROI = (1200, 800, 256, 256)
-TURNS = 3
+TURNS = 5
 
 
 def laplacian(folder: Path) -> int:
@@ -120,7 +120,7 @@ def contend(name: str, path: Path) -> None:
 
 
 def table(rows: Sequence[tuple[str, str, Path]]) -> None:
-    """Prints the best of three of each row, and its ratio to the row that it is compared with."""
+    """Prints the best of some runs of each row, and its ratio to the row that it is compared with."""
     for name, _, path in rows:
         run(name, path)
     found: dict[str, list[dict[str, float]]] = {}

@@ -79,7 +79,8 @@ class FocusResult:
         scores: The focus curve: a score for each slice, higher is sharper.
         reasons: Why it failed, or what to beware of; machine-readable.
         method: Key of the method.
-        expected_error: How many indices off the answer is to be expected; None if there is none.
+        expected_error: How many indices off the answer is to be expected; None if nothing tells, as at an end
+            of the stack where the score still rises.
         risk: How often answers that are as sure are off by more than 4 of 49 positions.
         candidates: The places where the focus may be, the likeliest first, with the probability of each
             side of focus; empty if the method does not tell.

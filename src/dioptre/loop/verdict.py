@@ -172,7 +172,7 @@ class Verdict:
         state: FOCUSED if it can be trusted.
         confidence: The probability that it is at most one index off.
         reasons: Why it cannot be trusted; may hold a warning when it can.
-        expected_error: How many indices off it is to be expected; None if there is no answer.
+        expected_error: How many indices off it is to be expected; None if nothing tells.
         risk: How often answers that are as sure are misses: off by more than 4 indices of 49.
         candidates: Of a posterior, the sides of focus, the likeliest first.
         plateau: The first and the last of the slices that are equally sharp, if there is such a plateau.
@@ -361,6 +361,8 @@ def _verdict(
     found = list(reasons)
     row = find_row(asked.method, observation.kind, asked.identity)
     belief = believe(observation, row)
+    if Reason.PEAK_AT_EDGE in found:
+        belief = belief.at_rising_end()
     if belief.risk > asked.risk:
         found += [one for one in signs_in(observation.evidence, row) if one not in found]
         if all(reason in WARNINGS for reason in found):
