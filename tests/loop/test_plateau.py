@@ -77,7 +77,6 @@ def test_an_end_where_the_score_still_rises_is_not_believed() -> None:
     assert verdict.expected_error is None  # nothing tells how far beyond the focus lies
 
 
-
 def test_noise_does_not_hide_that_a_curve_rises_to_its_end() -> None:
     """Also where the highest slice is not quite the last one."""
     focused = [judged(np.linspace(0, 1, 25) ** 2, 0.01, seed).state is State.FOCUSED for seed in range(100)]

@@ -77,6 +77,27 @@ def decode_picture(data: bytes, name: str) -> Picture:
     return green(picture)
 
 
+def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
+    """Returns the colours of a picture, red first, for showing; None if it has none, or OpenCV cannot tell.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    import cv2  # noqa: PLC0415 (start-up time)
+
+    data = file.read_bytes()
+    if file.suffix.lower() not in PLAIN_SUFFIXES or not data or _is_broken_png(data):
+        return None
+    refuse_larger(file, picture_bytes(data) or 0, StackFileError)
+    try:
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    except cv2.error:
+        return None
+    if picture is None or picture.ndim != 3 or picture.shape[2] not in (3, 4):
+        return None
+    return np.ascontiguousarray(picture[..., 2::-1])
+
+
 def _decode_raw(file: Path) -> Picture:
     """Returns the green of a camera raw file, black subtracted: the mean of the two greens of a Bayer cell.
 

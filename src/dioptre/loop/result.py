@@ -45,7 +45,7 @@ class Depth:
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """What a result looked at, in 8 bits for showing.
+    """What a result looked at, in 8 bits for showing; in colour if its files have colours.
 
     Attributes:
         frame: The chosen slice, made smaller.
@@ -55,9 +55,9 @@ class Preview:
         place: Where in the picture the piece lies.
     """
 
-    frame: UInt8[np.ndarray, "row col"]
+    frame: UInt8[np.ndarray, "row col *rgb"]
     step: int
-    crops: UInt8[np.ndarray, "k h w"]
+    crops: UInt8[np.ndarray, "k h w *rgb"]
     slices: tuple[int, ...]
     place: Roi
 

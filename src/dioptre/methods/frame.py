@@ -192,6 +192,49 @@ def patch_means(image: Image, lattice: PatchLattice) -> Float[np.ndarray, "r c"]
     return sums.mean(0) + sums.mean(2)
 
 
+@dataclass(frozen=True)
+class FrameMeasures:
+    """Measures of every patch of a slice, those of green and those of two views."""
+
+    green: dict[str, Measure]
+    pair: dict[str, Measure]
+
+    @classmethod
+    def of(cls, keys: Sequence[str], views: int) -> "FrameMeasures":
+        """Returns the measures of some keys, of slices of so many views.
+
+        Raises:
+            InputError: If one of them is no measure, or wants another view.
+        """
+        for key in keys:
+            if key not in MEASURES:
+                raise InputError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
+        green = {key: MEASURES[key] for key in keys if key in contrast.MEASURES}
+        pair = {key: MEASURES[key] for key in keys if key in stereo.MEASURES}
+        if pair and views != 2:
+            raise InputError(
+                f"{next(iter(pair))} compares a left and a right view, but the frames have only one"
+            )
+        return cls(green, pair)
+
+    def of_slice(
+        self,
+        views: Float32[np.ndarray, "view row col"],
+        lattice: PatchLattice,
+        view_codes: float = VIEW_CODES,
+        reflecting: bool = True,
+    ) -> dict[str, Float[np.ndarray, "r c"]]:
+        """Returns the scores of every patch of one slice, as `frame_scores` does."""
+        values: dict[str, Float[np.ndarray, "r c"]] = {}
+        if self.green:
+            mean = views.mean(axis=0, dtype=np.float32) if len(views) == 2 else views[0]
+            codes, statistics = GREEN_VIEWS * view_codes, contrast.STATISTICS
+            values |= _slice_values(mean, codes, statistics, self.green, lattice, reflecting)
+        if self.pair:
+            values |= _slice_values(views, view_codes, stereo.STATISTICS, self.pair, lattice, reflecting)
+        return values
+
+
 def frame_scores(
     frames: Shaped[np.ndarray, "slice view row col"],
     keys: Sequence[str],
@@ -221,24 +264,11 @@ def frame_scores(
         done: Called after each slice.
     """
     lattice = PatchLattice(frames.shape[2], frames.shape[3], size, stride)
-    for key in keys:
-        if key not in MEASURES:
-            raise InputError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
-    green = {key: MEASURES[key] for key in keys if key in contrast.MEASURES}
-    pair = {key: MEASURES[key] for key in keys if key in stereo.MEASURES}
-    if pair and frames.shape[1] != 2:
-        raise InputError(f"{next(iter(pair))} compares a left and a right view, but the frames have only one")
+    measures = FrameMeasures.of(keys, frames.shape[1])
 
     def one(index: int) -> dict[str, Float[np.ndarray, "r c"]]:
         views = codes_to_pixels(frames[index], black, white)
-        values: dict[str, Float[np.ndarray, "r c"]] = {}
-        if green:
-            mean = views.mean(axis=0, dtype=np.float32) if len(views) == 2 else views[0]
-            codes, statistics = GREEN_VIEWS * view_codes, contrast.STATISTICS
-            values |= _slice_values(mean, codes, statistics, green, lattice, reflecting)
-        if pair:
-            values |= _slice_values(views, view_codes, stereo.STATISTICS, pair, lattice, reflecting)
-        return values
+        return measures.of_slice(views, lattice, view_codes, reflecting)
 
     with ThreadPoolExecutor(workers()) as pool:
         results = []
