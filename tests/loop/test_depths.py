@@ -221,3 +221,19 @@ def test_two_peaks_of_a_stack_are_named(planes: dict[int, np.ndarray]) -> None:
 def test_a_result_of_one_peak_has_no_rivals(planes: dict[int, np.ndarray]) -> None:
     result: FocusResult = focus(planes[FAR])
     assert result.rivals == ()
+
+
+def test_a_network_answers_for_each_depth_of_a_large_picture() -> None:
+    camera, rng = CameraModel.pixel3(), np.random.default_rng(0)
+    far, near = (
+        plane_stack(camera, float(camera.grid.dioptres[at]), dead_leaves(250, 250, rng), rng).mean(axis=1)
+        for at in (12, 36)
+    )
+    deep = np.concatenate([np.tile(far, (1, 2, 1)), np.tile(near, (1, 2, 1))], axis=2)
+    result = focus(deep, "l2a-stack-green", grid=camera.grid)
+    assert Reason.SEVERAL_DEPTHS in result.reasons
+    assert [one.method for one in result.regions] == ["l2a-stack-green"] * 2
+    assert [abs(depth.index - at) <= 4 for depth, at in zip(result.depths, (12, 36), strict=True)] == [
+        True
+    ] * 2
+    assert focus(far, "l2a-stack-green", grid=camera.grid).depths == ()  # a patch as it was trained on

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Float32, UInt8
 
+from dioptre.loop.confidence import reach_of
 from dioptre.loop.inputs import cut
 from dioptre.loop.result import FocusResult, Preview, Roi
 from dioptre.loop.slices import Slices
@@ -18,13 +19,14 @@ CLIPPED: Final = 0.1  # percent
 
 
 def preview_of(slices: Slices, result: FocusResult) -> Preview:
-    """Returns the chosen slice of a stack, small, and the piece with most detail of it and its neighbours.
+    """Returns the chosen slice of a stack, small, and the piece with most detail of it, before and after.
 
     Args:
         slices: All slices, in the order of the result; only these few are read.
         result: Of one region of them, or of all.
     """
-    near = tuple(k for k in (result.index - 1, result.index, result.index + 1) if 0 <= k < len(slices))
+    away = reach_of(len(slices))  # so that the neighbours of a fine sweep differ too
+    near = tuple(k for k in (result.index - away, result.index, result.index + away) if 0 <= k < len(slices))
     chosen = _picture(slices, result.index)
     rows, cols = chosen.shape[:2]
     green = chosen if chosen.ndim == 2 else chosen[..., 1]

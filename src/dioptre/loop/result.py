@@ -50,7 +50,7 @@ class Preview:
     Attributes:
         frame: The chosen slice, made smaller.
         step: By how much.
-        crops: A piece at full size, of the chosen slice and its neighbours.
+        crops: A piece at full size, of the chosen slice and of one before and one after it.
         slices: Which slices these are.
         place: Where in the picture the piece lies.
     """

@@ -26,7 +26,9 @@ def distance_sums(
     both, one = np.concatenate([taps[:0:-1], taps]), np.float32(1 / codes**2)
     found = np.empty((len(images), len(rows) - 1, len(cols) - 1))
     for image, offset, sums in zip(images, offsets.astype(np.float32), found, strict=True):
-        blurred = np.asarray(cv2.sepFilter2D(image, cv2.CV_32F, both, both, borderType=cv2.BORDER_REFLECT))
+        blurred: Float32[np.ndarray, "row col"] = np.asarray(
+            cv2.sepFilter2D(image, cv2.CV_32F, both, both, borderType=cv2.BORDER_REFLECT), np.float32
+        )
         for r, (first, last) in enumerate(pairwise(rows)):  # as much as a cache holds
             blur = blurred[first:last]
             change = image[first:last] - blur

@@ -11,7 +11,7 @@ manifest.json     what was written, last
 """
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,8 +82,9 @@ def map_stack(
         for name in ARRAYS
         if (values := getattr(found, name)) is not None
     }  # fmt: skip
-    told = (progress(steps + at, steps + slices) for at in range(1, slices + 1))
-    files[COMPOSITE] = to_png(_to_codes(_composite(pictures, found, told)))
+    files[COMPOSITE] = to_png(
+        _to_codes(_composite(pictures, found, lambda at: progress(steps + at, steps + slices)))
+    )
     with suppress(MissingExtraError):
         files[MAP] = to_bytes(_drawn(found, pictures.shape[2:], slices), "png")
     return found, files
@@ -108,7 +109,7 @@ def _to_npy(values: Shaped[np.ndarray, "..."]) -> bytes:
 
 
 def _composite(
-    pictures: Pictures, found: FocusMap, told: Iterable[None]
+    pictures: Pictures, found: FocusMap, done: Callable[[int], None]
 ) -> Shaped[np.ndarray, "row col *rgb"]:
     """Returns the picture with all in focus, in colour if the files have colours."""
     n, _, rows, cols = pictures.shape
@@ -116,6 +117,7 @@ def _composite(
     painted = pictures.colours(0) is not None
 
     def frame(index: int) -> Shaped[np.ndarray, "row col *rgb"]:
+        done(index + 1)
         colours = pictures.colours(index) if painted else None
         if colours is not None:
             return colours
@@ -123,7 +125,7 @@ def _composite(
         grey = views[0] if len(views) == 1 else views.mean(axis=0).astype(views.dtype)
         return np.repeat(grey[..., None], 3, axis=2) if painted else grey
 
-    return all_in_focus((frame(index) for index, _ in zip(range(n), told, strict=True)), at)
+    return all_in_focus((frame(index) for index in range(n)), at)
 
 
 def _to_codes(
