@@ -11,6 +11,7 @@ after one run that nobody times, so that the pictures are in the system's cache 
     decoding    cv2.imread(..., IMREAD_UNCHANGED), and nothing else
     region      dioptre.focus(folder, roi=...) of 256 x 256 pixels
     all 37      every contrast measure of the paper, one after the other, of three slices
+    map         what `dioptre map` makes of three slices and of all, patches of 256 pixels
 
 Time is what passes and what the processors do, the best of five, without starting Python; memory is the
 peak.
@@ -30,8 +31,11 @@ import cv2
 import numpy as np
 import tifffile
 
+from dioptre.dataset.pictures import open_pictures
 from dioptre.loop.focus import focus
 from dioptre.methods import METHODS
+from dioptre.pipeline.mapping import Places, map_stack
+from dioptre.pipeline.settings import Mapping as Settings
 from dioptre.problem import Problem
 
 SIZES: Mapping[str, tuple[int, int]] = {"12": (3000, 4000), "6": (2000, 3000)}
@@ -70,8 +74,16 @@ def every(path: Path) -> int:
     return found.count(whole(path))
 
 
+def mapped(path: Path) -> int:
+    """Returns how many bytes the files of a map have."""
+    how = Settings(size=256, stride=128)
+    _, files = map_stack(open_pictures(path), Places(), how, lambda _done, _total: None)
+    return sum(map(len, files.values()))
+
+
 CONTENDERS: Mapping[str, Callable[[Path], int]] = {
     "laplacian": laplacian, "decoding": decoding, "focus": whole, "region": region, "all 37": every,
+    "map": mapped,
 }  # fmt: skip
 
 
@@ -162,6 +174,7 @@ def main() -> None:
             ]
         )
         table([("all 37", "all 37", home / "three")])
+        table([("map", "map", home / "three"), ("map", "map", big)])
 
 
 if __name__ == "__main__":

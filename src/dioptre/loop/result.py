@@ -132,6 +132,7 @@ class FocusResult:
     def __repr__(self) -> str:
         reasons = "".join(f", {one.value}" for one in self.reasons)
         focus = "" if self.dioptres is None else f", {self.dioptres:.3f} dioptres"
+        focus += "" if self.position_um is None else f", {self.position_um:.6g} µm"
         return (
             f"FocusResult({self.state.value}{reasons}, index {self.index} of {len(self.scores)}, position "
             f"{self.position:.2f}{focus}, confidence {self.confidence:.2f}, {self.method})"
