@@ -79,8 +79,8 @@ def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None
     axes.plot(x, heights, "-o", color=INK, markersize=3.5, linewidth=1.4, label=_chosen_label(result))
     for rival in result.rivals:
         axes.plot(x[rival], heights[rival], "o", color=colour, fillstyle="none", markersize=9)
-        axes.annotate("nearly as sharp", (x[rival], heights[rival]), xytext=(0, -16), fontsize=8,
-                      textcoords="offset points", ha="center", va="top")  # fmt: skip
+        axes.annotate("nearly as sharp", (x[rival], heights[rival]), xytext=(9, 0), fontsize=8,
+                      textcoords="offset points", ha="left", va="center")  # fmt: skip
     axes.axvline(float(np.interp(result.position, np.arange(len(x)), x)), color=colour, linewidth=1.2)
     axes.plot(x[result.index], heights[result.index], "o", color=colour, markersize=9)
     axes.spines[["top", "right"]].set_visible(False)

@@ -58,16 +58,16 @@ def all_in_focus(
         frames: All slices in order, which are taken one after the other.
         at: Where each pixel is sharp.
     """
-    low = np.floor(at).astype(np.int32)
-    part = (at - low).astype(np.float32)
     out: Shaped[np.ndarray, "row col *rgb"] | None = None
     dtype: np.dtype[Any] = np.dtype(np.uint8)
     for index, frame in enumerate(frames):
         if out is None:
             out, dtype = np.zeros(frame.shape, np.float32), frame.dtype
-        for from_index, weights in ((low == index, 1 - part), (low == index - 1, part)):
-            weight = weights[from_index]
-            weight = weight if frame.ndim == 2 else weight[:, None]
-            out[from_index] += weight * frame[from_index]
+        for top in range(0, len(at), BAND):
+            band = slice(top, top + BAND)
+            weight = np.maximum(1 - np.abs(at[band] - np.float32(index)), 0)
+            here = weight > 0
+            share = weight[here]
+            out[band][here] += (share if frame.ndim == 2 else share[:, None]) * frame[band][here]
     assert out is not None
-    return (np.rint(out) if np.issubdtype(dtype, np.integer) else out).astype(dtype)
+    return (np.rint(out, out=out) if np.issubdtype(dtype, np.integer) else out).astype(dtype)

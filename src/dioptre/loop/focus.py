@@ -26,6 +26,7 @@ from dioptre.loop.depths import (
     choose_given,
     decide,
     find_depths,
+    joined_on_plateau,
     less_sure_of_two,
     to_subject,
 )
@@ -265,8 +266,17 @@ class _Question:
             depths = self._depths_for_network(slices, roi)
         elif depths or Reason.SEVERAL_DEPTHS in whole.reasons:
             depths = self._fine_depths(slices, roi, self.focuser) or depths
+        depths = joined_on_plateau(depths, self._plateau_of(whole))
+        depths = depths if len(depths) > 1 else ()
         found = self.regions(slices, [one.roi for one in depths]) if depths else []
         return dict(zip(depths, found, strict=True))
+
+    def _plateau_of(self, whole: FocusResult) -> tuple[int, int] | None:
+        """Returns the plateau of a result in the order of the ladder."""
+        if whole.plateau is None or not self.ladder.falling:
+            return whole.plateau
+        (first, last), end = whole.plateau, len(whole.scores) - 1
+        return end - last, end - first
 
     def _depths_for_network(self, slices: Slices, roi: Roi | None) -> tuple[Depth, ...]:
         """Returns the depths of a large region that the network can see; none if they are not several."""

@@ -305,7 +305,8 @@ def observe_plateau(
     if asked.traces is not None:
         sharpest = int(asked.traces.subject(MIDDLE).argmax())
         answer = int(np.clip(sharpest, places[flat.first], places[flat.last]))
-        evidence = {**evidence, **asked.pictures(answer, len(curve))}
+        seen = asked.pictures(answer, len(curve))  # of which the parts are sharp anywhere on the plateau
+        evidence = {**evidence, **{name: one for name, one in seen.items() if name != "parts-apart"}}
     logits = -0.5 * (np.arange(-1.0, len(fewer) + 1) - flat.first) ** 2
     logits[0] = -NOTHING if flat.first == 0 else logits[0]
     logits[-1] = -NOTHING if flat.last == len(height) - 1 else logits[-1]
