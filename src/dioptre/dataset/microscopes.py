@@ -185,7 +185,7 @@ def _positive(value: Any) -> float | None:
 
 
 def _open_czi(path: Path, wanted: Wanted) -> Volume:
-    """Returns the pictures of a Zeiss file, read a plane at a time."""
+    """Returns the pictures of a Zeiss file, which its library reads at once."""
     import czifile  # noqa: PLC0415 (an extra)
 
     with czifile.CziFile(path) as file:
@@ -200,4 +200,7 @@ def _open_czi(path: Path, wanted: Wanted) -> Volume:
     lead = letters[: letters.index("Y")].replace("S", "P")  # scenes are positions of the stage
     volume = volume_of_array(array, wanted.axes or lead + letters[letters.index("Y") :], str(path))
     step = re.search(r'<Distance Id="Z">\s*<Value>([^<]+)</Value>', text)
-    return volume.told_by((), _positive(float(step[1]) * 1e6) if step else None)
+    named = re.search(r"<Dimensions>.*?</Dimensions>", text, re.DOTALL)
+    channels = re.findall(r'<Channel [^>]*\bName="([^"]+)"', named[0] if named else "")
+    told = tuple(channels) if len(channels) == volume.size("C") else ()
+    return volume.told_by(told, _positive(float(step[1]) * 1e6) if step else None)
