@@ -155,8 +155,11 @@ def _open_nd2(path: Path, wanted: Wanted) -> Volume:
         return window.cut(frames.read(at, index[-1], "S" in sizes))
 
     volume = Volume(str(path), axes, shape, np.dtype(file.dtype), read)
-    channels = tuple(one.channel.name for one in getattr(file.metadata, "channels", None) or [])
-    volume = volume.told_by(channels, _positive(file.voxel_size().z))
+    told = getattr(file.metadata, "channels", None) or []
+    scale = getattr(told[0], "volume", None) if told else None
+    known = scale is None or scale.axesCalibrated[2]  # of what is not, nd2 says 1
+    step = _positive(file.voxel_size().z) if known else None
+    volume = volume.told_by(tuple(one.channel.name for one in told), step)
     return volume if wanted.axes is None else volume.renamed(wanted.axes)
 
 
