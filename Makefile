@@ -10,7 +10,7 @@ DOCS := $(VENV)/.docs
 BARE := .venv-base
 PIP := -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-base check format docs notebooks bench browser clean help
+.PHONY: demo test test-base check format docs notebooks bench browser indi clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -52,6 +52,14 @@ browser: ## Chromium for the test of the page, where apt can install it; the tes
 			|| echo "Chromium could not be installed: the test of the page will be skipped"; \
 	else echo "no Chromium and no apt-get for it: the test of the page will be skipped"; fi
 
+indi: ## the INDI server with its simulators, where apt can install it; tests against it are skipped without
+	@if command -v indiserver >/dev/null; then true; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes \
+			--no-install-recommends indi-bin >/dev/null \
+			|| echo "indi-bin could not be installed: the tests against indiserver will be skipped"; \
+	else echo "no indiserver and no apt-get for it: the tests against it will be skipped"; fi
+
 clean: ## forget the environments and what was made
 	rm -rf $(VENV) $(BARE) demo site
 
@@ -64,7 +72,7 @@ $(BASE): pyproject.toml constraints.txt
 	touch $(BASE)
 
 $(ALL): $(BASE)
-	$(BIN)/python $(PIP) --editable '.[cluster,figures,formats,train]' --group dev
+	$(BIN)/python $(PIP) --editable '.[cluster,figures,formats,micromanager,train]' --group dev
 	touch $(ALL)
 
 $(DOCS): $(BASE) mkdocs.yml

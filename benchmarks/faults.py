@@ -31,6 +31,7 @@ from dioptre.evaluate.trust import MISS, RIGHT, auroc, reliability
 from dioptre.loop.autofocus import Autofocus
 from dioptre.loop.confidence import RISK
 from dioptre.loop.focus import DEFAULT_METHOD, focus
+from dioptre.loop.search import NEVER
 from dioptre.loop.verdict import State
 from dioptre.methods import find_method
 from dioptre.methods.base import ANY, WHOLE
@@ -100,7 +101,8 @@ def outcome(fault: Fault, one: SimulatedSweep, ask: Ask, start: int, risk: float
     if ask.looks == 0:
         result = focus(stack, ask.key, risk=risk)
     else:
-        result = Autofocus(ReplayCamera(stack), ask.key, ask.looks, start, risk=risk).run()
+        search = Autofocus(ReplayCamera(stack), ask.key, ask.looks, None, start=start, risk=risk, sure=NEVER)
+        result = search.run()
     return Outcome(
         fault.name,
         str(ask),

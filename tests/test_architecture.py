@@ -31,7 +31,7 @@ DOORS = {
     "pycolmap": "groundtruth.sfm",
     "numba": "compiled",
     "tyro": "cli",
-    "cv2": ("dataset", "simulate", "groundtruth", "bench.captures", "methods.uncompiled"),
+    "cv2": ("dataset", "simulate", "groundtruth", "bench.captures", "cameras.opencv", "methods.uncompiled"),
     "tifffile": "dataset",
     "OpenEXR": "dataset",
     "rawpy": "dataset.decoding",
@@ -39,6 +39,10 @@ DOORS = {
     "zarr": "dataset.microscopes",
     "nd2": "dataset.microscopes",
     "czifile": "dataset.microscopes",
+    "pymmcore_plus": ("cameras.micromanager", "cameras.micromanager_engine", "cameras.micromanager_replay"),
+    "useq": "cameras.micromanager_engine",
+    "picamera2": "cameras.picamera2",
+    "libcamera": "cameras.picamera2",
 }
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -306,7 +306,7 @@ def lens(subject: float, n: int = 161) -> tuple[ReplayCamera, np.ndarray]:
 @pytest.mark.parametrize("subject", [251.0, 215.0, 288.0])
 def test_a_lens_goes_by_steps_from_window_to_window(subject: float) -> None:
     camera, own = lens(subject)
-    found = Autofocus(camera, "any", looks=2, optics=STAGE, positions=own.tolist()).run()
+    found = Autofocus(camera, "any", looks=2, optics=STAGE, positions=own.tolist(), fallback=None).run()
     assert found.state is State.FOCUSED
     assert found.lens_position == pytest.approx(subject, abs=0.5)
     assert own[camera.visited[-1]] == pytest.approx(subject, abs=0.5)
@@ -317,7 +317,7 @@ def test_a_lens_goes_by_steps_from_window_to_window(subject: float) -> None:
 def test_a_lens_goes_a_long_way_by_long_steps_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ruler, "smallest", 8)
     camera, own = lens(215.0)
-    found = Autofocus(camera, "any", looks=2, optics=STAGE, positions=own.tolist()).run()
+    found = Autofocus(camera, "any", looks=2, optics=STAGE, positions=own.tolist(), fallback=None).run()
     assert len(found.looks) == 4
     assert found.looks[2] == pytest.approx(215.0, abs=2)  # where the second search begins
     assert found.lens_position == pytest.approx(215.0, abs=0.5)

@@ -6,8 +6,8 @@ import pytest
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.errors import CameraError, InputError, MethodError
 from dioptre.loop.autofocus import Autofocus
-from dioptre.loop.search import askers_of, policy_of, search, see_stack
-from dioptre.loop.verdict import State
+from dioptre.loop.search import NEVER, askers_of, policy_of, search, see_stack
+from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS, best_index
 from dioptre.methods.base import WHOLE
 from dioptre.optics import CameraModel
@@ -34,7 +34,7 @@ def test_a_lens_goes_where_evaluation_says(stack: FocalStack, key: str) -> None:
     method = METHODS[key]
     looks = method.looks if method.looks > 0 else 3
     camera = ReplayCamera(stack if method.views == 2 else stack.green())
-    result = Autofocus(camera, key, looks=looks, start=12).run()
+    result = Autofocus(camera, key, looks=looks, start=12, fallback=None, sure=NEVER).run()
     ask = askers_of(method, looks, DepthPrior.even())
     trail = search(np.array([12]), see_stack(stack, 0), ask, policy_of(method, looks))
     assert result.looks == tuple(trail.positions[0])
@@ -45,24 +45,28 @@ def test_a_lens_goes_where_evaluation_says(stack: FocalStack, key: str) -> None:
 
 def test_the_lens_is_left_where_it_is_in_focus(stack: FocalStack) -> None:
     camera = ReplayCamera(stack)
-    result = Autofocus(camera, risk=0.2).run()
+    result = Autofocus(camera, risk=0.2, fallback=None).run()
     assert result.state is State.FOCUSED
     assert abs(result.index - TRUTH) <= 1
-    assert camera.visited == [24, *result.looks[1:], result.index]
+    assert camera.visited[: len(result.looks)] == [24, *result.looks[1:]]
+    assert camera.visited[-1] == result.index == result.left_at
+    assert [one.index for one in result.trace] == camera.visited
     assert result.method == "dioptre-any-dp"
     assert result.dioptres == pytest.approx(CAMERA.grid.dioptres[TRUTH], abs=0.4)
 
 
 def test_a_search_that_is_sure_stops_early(stack: FocalStack) -> None:
     camera = ReplayCamera(stack)
-    result = Autofocus(camera, sure=0.3).run()
+    result = Autofocus(camera, sure=0.3, fallback=None).run()
     assert len(result.looks) < 3
     assert abs(result.index - TRUTH) <= 1
 
 
 def test_one_look_goes_to_the_method_for_one(stack: FocalStack) -> None:
-    assert Autofocus(ReplayCamera(stack), looks=1).run().method == "dioptre-single-dp"
-    assert Autofocus(ReplayCamera(stack.green()), looks=1).run().method == "dioptre-single-green"
+    assert Autofocus(ReplayCamera(stack), looks=1, fallback=None).run().method == "dioptre-single-dp"
+    assert (
+        Autofocus(ReplayCamera(stack.green()), looks=1, fallback=None).run().method == "dioptre-single-green"
+    )
 
 
 def test_a_region_of_the_frame_decides(stack: FocalStack) -> None:
@@ -76,10 +80,25 @@ def test_a_region_of_the_frame_decides(stack: FocalStack) -> None:
     ("settings", "roi", "error", "sentence"),
     [
         ({"start": 49}, None, InputError, r"0\.\.48, not 49"),
-        ({"method": "local-norm-dist-sq-4"}, None, MethodError, "does not search"),
+        ({"method": "l2a-stack-dp"}, None, MethodError, "does not search"),
+        ({"limits": (3,)}, None, InputError, "limits are the first and the last"),
+        ({"limits": (30, 20)}, None, InputError, "not 30 and 20"),
+        ({"limits": (0, 49)}, None, InputError, r"0\.\.48, not 49"),
+        ({"limits": (0, 10), "start": 20}, None, InputError, r"within its limits 0\.\.10, not at 20"),
+        ({"backlash": 1.5}, None, InputError, "whole number of positions, not 1.5"),
+        ({"settle": -1}, None, InputError, "settle is a number of seconds, 0 or more, not -1"),
+        ({"timeout": 0}, None, InputError, "timeout is a number of seconds, or None, not 0"),
+        ({"fallback": "hope"}, None, InputError, "fallback is one of 'sweep' and None, not 'hope'"),
+        ({"on_failure": "cry"}, None, InputError, "on_failure is one of 'return' and 'stay'"),
+        ({"risk": 2}, None, InputError, "a risk is a probability"),
         ({"method": "nonesuch"}, None, MethodError, "no method 'nonesuch'"),
         ({}, (0, 0, 400, 20), InputError, "does not lie inside"),
-        ({}, (0, 0, 64, 64), MethodError, r"needs patches of 128 pixels or more, not \(64, 64\)"),
+        (
+            {"fallback": None},
+            (0, 0, 64, 64),
+            MethodError,
+            r"needs patches of 128 pixels or more, not \(64, 64\)",
+        ),
         ({}, [(0, 0, 64, 64), (64, 64, 64, 64)], InputError, "one region, not to 2"),
         ({"looks": 0}, None, InputError, "a look or more"),
     ],
@@ -103,5 +122,6 @@ def test_a_camera_that_fails_is_heard(stack: FocalStack) -> None:
         def capture(self, index: int) -> np.ndarray:
             raise CameraError(f"the lens is stuck at {index}")
 
-    with pytest.raises(CameraError, match="stuck at 24"):
-        Autofocus(Stuck(stack)).run()
+    result = Autofocus(Stuck(stack)).run()
+    assert (result.state, result.reasons, result.left_at) == (State.FAILED, (Reason.CAMERA_FAILED,), None)
+    assert "the lens is stuck at 24" in result.notes[0]

@@ -144,8 +144,8 @@ def test_how_finely_a_sweep_is_cut_does_not_matter() -> None:
 
 def test_a_collapsed_plateau_is_one_slice() -> None:
     curve = np.array([0.0, 0.5, 1.0, 0.99, 1.0, 0.4])
-    np.testing.assert_array_equal(Plateau(2, 4).collapse(curve, 3), [0.0, 0.5, 0.99, 0.4])
-    assert Plateau(2, 4).collapse(np.tile(curve, (16, 1)), 2).shape == (16, 4)
+    np.testing.assert_array_equal(Plateau(2, 4).collapse(curve), [0.0, 0.5, curve[2:5].max(), 0.4])
+    assert Plateau(2, 4).collapse(np.tile(curve, (16, 1))).shape == (16, 4)
 
 
 # Simulated sweeps

@@ -13,12 +13,27 @@ The contract, which tests/cameras/contract.py checks for every adapter:
   failure the lens may be anywhere, and the next capture may be tried.
 * **Threads.** One thread uses a camera at a time.
 * **Closing.** A camera is a context manager if it holds hardware; loops do not close what they did not open.
+
+What a camera may have beside that, each a small protocol of its own:
+
+* **Own units** (`Scaled`). `positions` are its driver's numbers at each index of the grid, `unit` what they
+  count: for showing, and for a file that describes the camera. Nothing is computed with them in a loop.
+* **Own time** (`Timed`). `seconds` counts from any moment on; of a camera that takes no time, what it would
+  have taken.
+* **Stopping** (`Abortable`). `abort()` may be called from another thread while a capture runs: it stops the
+  move or the exposure as soon as the hardware can, and the running capture raises CameraError soon. Without
+  one running it does nothing. After it, the next capture may be tried.
+
+An adapter is a module `dioptre.cameras.<scheme>` with `open_device(address) -> Device`, where the address is
+what follows `<scheme>:` on the command line and may be empty. What it returns is a camera and a context
+manager. `dioptre.cameras.devices` holds the table of schemes.
 """
 
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
 from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
@@ -53,6 +68,44 @@ class Camera(Protocol):
     def capture(self, index: int) -> Frame:
         """Moves the lens to a position, waits until it has settled, and returns one frame."""
         ...
+
+
+@runtime_checkable
+class Scaled(Protocol):
+    """A camera that tells its driver's own positions, for showing."""
+
+    @property
+    def positions(self) -> Float[np.ndarray, " n"]:
+        """The driver's number at each index of the grid."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What these count: "steps", "um", "dioptres", or any name."""
+        ...
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """A camera with a clock of its own."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds, from any moment on."""
+        ...
+
+
+@runtime_checkable
+class Abortable(Protocol):
+    """A camera whose running capture can be stopped from another thread."""
+
+    def abort(self) -> None:
+        """Stops a move or an exposure: a running capture raises CameraError soon; nothing else happens."""
+        ...
+
+
+class Device(Camera, AbstractContextManager["Device"], Protocol):
+    """What `open_device` returns: a camera that is closed by leaving its context."""
 
 
 def to_index(at: Any, grid: FocusGrid) -> int:

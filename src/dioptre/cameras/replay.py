@@ -1,11 +1,20 @@
-"""A recorded stack as a camera: what was captured once is captured again, without a lens."""
+"""A recorded stack as a camera: what was captured once is captured again, without a lens.
+
+`replay:STACK` takes whatever `dioptre focus` does, far to near. A folder that `dioptre record` wrote brings
+its ladder along; of any other stack only the order of the slices is known.
+"""
 
 from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
 
 from dioptre.cameras.base import Frame, to_index
+from dioptre.dataset.pictures import read_pictures
+from dioptre.dataset.recordings import Recording
 from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
-from dioptre.stack import FocalStack
+from dioptre.stack import FocalStack, codes_to_pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,3 +65,46 @@ class ReplayCamera:
         at = to_index(index, self.grid)
         self.visited.append(at)
         return self.stack.at([at]).pixels[0, 0]
+
+    def __enter__(self) -> "ReplayCamera":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedCamera(ReplayCamera):
+    """The same with the driver's own numbers.
+
+    Attributes:
+        positions: At each position of the ladder.
+        unit: What they count.
+    """
+
+    positions: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    unit: str = "steps"
+
+
+def open_device(address: str) -> ReplayCamera:
+    """Returns the stack at a path as a camera.
+
+    Raises:
+        InputError: If no path is given.
+        FileError: If there is no stack, or it cannot be read.
+    """
+    if not address:
+        raise InputError("say which stack is replayed: replay:STACK")
+    path = Path(address)
+    pictures = read_pictures(path)
+    known = Recording.read(path) if path.is_dir() else None
+    codes = pictures.codes
+    if codes.dtype.kind == "f" and float(np.nanmax(codes)) > 2.0:
+        raise InputError(f"{path} holds numbers up to {float(np.nanmax(codes)):g}: a replay's white is 1")
+    pixels = np.clip(codes_to_pixels(codes, 0.0, pictures.white), 0, 1)
+    grid = FocusGrid.unknown(len(pixels)) if known is None else known.grid
+    where = None if known is None or known.where is None else np.array([known.where])
+    stack = FocalStack.full(np.ascontiguousarray(pixels[None]), grid, where)
+    if known is None or not known.positions or known.unit is None:
+        return ReplayCamera(stack)
+    return RecordedCamera(stack, positions=np.array(known.positions), unit=known.unit)

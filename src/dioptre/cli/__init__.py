@@ -18,12 +18,14 @@ import tyro
 from dioptre import __version__
 from dioptre.cli.bench import Bench, run_bench
 from dioptre.cli.calibrate import Calibrate, run_calibrate
+from dioptre.cli.camera import MeasureCamera, run_camera
 from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
 from dioptre.cli.demo import Demo, run_demo
 from dioptre.cli.export import Export, run_export
 from dioptre.cli.focus import Focus, run_focus
 from dioptre.cli.foreign import keep_out_foreign_lines, last_lines
 from dioptre.cli.importing import ImportCaptures, run_import
+from dioptre.cli.lens import Record, RunLens, run_lens, run_record
 from dioptre.cli.map import Map, run_map
 from dioptre.cli.methods import Methods, run_methods
 from dioptre.cli.predict import Predict, run_predict
@@ -39,6 +41,9 @@ from dioptre.errors import DioptreError
 COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "focus": (Focus, run_focus),
     "map": (Map, run_map),
+    "run": (RunLens, run_lens),
+    "record": (Record, run_record),
+    "camera": (MeasureCamera, run_camera),
     "methods": (Methods, run_methods),
     "simulate": (Simulate, run_simulate),
     "reconstruct": (ReconstructCaptures, run_reconstruct),

@@ -17,5 +17,12 @@ request    methods, priors and looks as users name them
 focus      one call: a stack or a few looks in, a FocusResult out
 focus_map  the same of every patch of a frame
 composite  each pixel from the slice in which it is sharp
-autofocus  a lens, focused by a few looks
+journal    what a run did with a lens, step by step
+drive      a camera as a run uses it: within limits, in time, from one side
+sweeping   focus by contrast alone, coarse to fine
+closing    has a lens looked often enough, and does it see what it was promised?
+running    one run: look, verify, sweep if need be, leave the lens somewhere
+tracking   a lens that stays while it is sharp, and follows a change
+autofocus  a lens, focused: what its user says
+camera_fit how fast blur and disparity grow along a lens's way
 """

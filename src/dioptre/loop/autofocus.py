@@ -1,167 +1,217 @@
-"""Autofocus: a lens that is focused by a few looks, with the search that is evaluated."""
+"""Autofocus: a lens that is focused by a few looks, with the search that is evaluated; swept if need be."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-import numpy as np
-from jaxtyping import Float
-
-from dioptre.cameras.base import Camera, Frame, to_index
+from dioptre.cameras.base import Camera, to_index
 from dioptre.errors import InputError, MethodError
-from dioptre.loop.any_camera import OUT_OF_REACH, by_slice
 from dioptre.loop.confidence import RISK, check_risk
-from dioptre.loop.exposure import Exposure
-from dioptre.loop.focus import EVEN, AnyCamera, beware, to_result
-from dioptre.loop.inputs import Ladder, cut, place_of, to_rois
-from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS
+from dioptre.loop.drive import PATIENCE_S, Drive, Rules, refuse_busy
+from dioptre.loop.focus import EVEN, AnyCamera
+from dioptre.loop.inputs import to_rois
+from dioptre.loop.journal import Step
+from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS, to_prior
 from dioptre.loop.result import FocusResult, Roi
-from dioptre.loop.search import NEVER, NO_LOOK, Trail, askers_of, policy_of, search, see_camera
-from dioptre.loop.stepped import SteppedCamera, own_positions
-from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
-from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, State, judge_posterior
+from dioptre.loop.running import Plan, Run
+from dioptre.loop.search import policy_of
+from dioptre.loop.stepped import own_positions
+from dioptre.loop.steps import WINDOW, to_steps
+from dioptre.loop.tracking import Tracked, Watch, track
 from dioptre.methods import find_method
-from dioptre.methods.base import Method
+from dioptre.methods.base import WHOLE, Method, scores_slices
 from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 
 LOOKS: Final = 3
-ZOOM: Final = 8.0  # times as long are the steps of the search before: one is a sixth of a window
+SWEEP: Final = "sweep"
+RETURN, STAY = "return", "stay"
 
 
 @dataclass(frozen=True)
 class Autofocus:
-    """Focuses a camera by a few looks.
+    """Focuses a camera: by a few looks, or else by a sweep, checked at the end.
 
         result = dioptre.Autofocus(camera).run(roi=(x, y, w, h))
+        result.state, result.index, result.left_at, result.trace
+
+    Positions are indices of the camera's ladder. Nothing is asked of a camera outside the limits. What cannot
+    be used is said before anything moves, as an exception. From then on a run returns a result, whatever the
+    camera does: it says what happened, and where the lens was left (dioptre.loop.drive says what is promised
+    about time).
 
     Attributes:
         camera: Moves the lens and takes frames; dioptre.cameras.base says what it promises.
-        method: Key of a method with few looks; by default ours for as many views and looks as there are.
+        method: Key of a method with few looks; by default ours for as many views and looks as there are. Or
+            that of a measure that scores frames by themselves, with which the lens is swept at once.
         looks: How many looks it takes at most; a method for two takes two.
-        start: Where the first look is taken; the middle of the ladder by default.
-        prior: Where things are expected before looking.
-        sure: It stops early once so much of the posterior lies within an index of the answer.
+        fallback: "sweep" to sweep the lens by contrast when the looks do not do, or when the default method
+            does not know such a camera; None to leave it at that.
+        limits: The first and the last position that the lens may go to; the whole ladder by default.
+        start: Where the first look is taken; the middle of the limits by default.
+        backlash: Positions by which the lens goes too far and comes back, to arrive always moving towards
+            near; negative to arrive moving towards far.
+        settle: Seconds that are waited after each move before another frame is taken, for a camera that says
+            too early that its lens has settled.
+        timeout: Seconds that a run may take; None for as long as it takes.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        prior: Where things are expected before looking: "even", "far", or a DepthPrior.
+        on_step: Told every step (dioptre.loop.journal.Step) of a run meanwhile.
+        on_failure: "return" to send the lens back to the start if nothing is in focus, "stay" to leave it.
+        sure: It stops early once so much of the posterior lies within an index of the answer, and looks as
+            in the evaluation; by default it stops as soon as it has seen the answer itself and is sure of it.
         optics: What the camera is, for networks, which know only the phone that they were trained on: a
             CameraModel, FocusSteps (dioptre.loop.steps), or a camera file. The search then goes by steps,
             each at the nearest position of the camera's ladder, on from the end of a window of steps; on a
             long way first by long steps, with frames shown smaller, as many looks each time.
         positions: Where the positions of that ladder are, in the unit of `optics`; its dioptres by default.
-        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        patience: Seconds in which a camera that is told to stop must do so, before it is left to itself.
     """
 
     camera: Camera
     method: str | None = None
     looks: int = LOOKS
+    fallback: str | None = SWEEP
+    limits: tuple[int, int] | None = None
     start: int | None = None
-    prior: DepthPrior = EVEN
-    sure: float = NEVER
+    backlash: int = 0
+    settle: float = 0.0
+    timeout: float | None = None
+    risk: float = RISK
+    prior: DepthPrior | str = EVEN
+    on_step: Callable[[Step], None] | None = None
+    on_failure: str = RETURN
+    sure: float | None = None
     optics: AnyCamera | None = None
     positions: Sequence[float] | None = None
-    risk: float = RISK
+    patience: float = PATIENCE_S
+    _cancelled: threading.Event = field(
+        default_factory=threading.Event, init=False, repr=False, compare=False
+    )
 
     def run(self, roi: Any = None) -> FocusResult:
-        """Returns where the lens must go after a few looks; if that is in focus, the lens is left there.
+        """Returns where the lens must go; if that is in focus, the lens is left there.
 
         Args:
             roi: A region (x, y, w, h) in pixels; the whole frame by default.
 
         Raises:
-            DioptreError: If the region, the start or the method cannot be used, or the camera fails.
+            DioptreError: If the region, a setting or the method cannot be used, or the camera is still busy
+                with an earlier run; nothing has moved.
         """
-        camera = self.camera
-        regions = to_rois(roi, camera.shape)
+        plan, rules = self._plan(roi), self._rules()
+        self._cancelled.clear()
+        return self._run(plan, rules)
+
+    def cancel(self) -> None:
+        """Ends the run that is under way, from another thread; its result says so. Else nothing happens."""
+        self._cancelled.set()
+
+    def track(self, roi: Any = None, watch: Watch | None = None) -> Iterator[Tracked]:
+        """Yields what became of frame after frame: the lens stays while it is sharp, and follows a change.
+
+        It goes on until it is cancelled, or until nobody asks for the next one.
+
+        Args:
+            roi: As for `run`.
+            watch: When to focus again; dioptre.loop.tracking says.
+        """
+        plan, rules = self._plan(roi), self._rules()
+        self._cancelled.clear()
+        quiet = replace(rules, timeout=None)
+        yield from track(
+            lambda start: self._run(replace(plan, start=start), rules),
+            lambda: Drive(self.camera, quiet, self._cancelled),
+            plan,
+            watch or Watch(),
+        )
+
+    def _run(self, plan: Plan, rules: Rules) -> FocusResult:
+        drive = Drive(self.camera, rules, self._cancelled, self.on_step)
+        try:
+            return Run(plan, drive).focus()
+        except BaseException:  # a fault of the camera's, of `on_step`, or Ctrl-C
+            drive.retreat(plan.start)
+            raise
+        finally:
+            drive.close()
+
+    # What a user says, checked
+
+    def _rules(self) -> Rules:
+        for name, least in (("settle", 0.0), ("patience", 0.0)):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float)) and math.isfinite(value) and value >= least):
+                raise InputError(f"{name} is a number of seconds, 0 or more, not {value!r}")
+        if self.timeout is not None and not (
+            isinstance(self.timeout, (int, float)) and 0 < self.timeout < math.inf
+        ):
+            raise InputError(f"timeout is a number of seconds, or None, not {self.timeout!r}")
+        if isinstance(self.backlash, bool) or not isinstance(self.backlash, int):
+            raise InputError(f"backlash is a whole number of positions, not {self.backlash!r}")
+        refuse_busy(self.camera)
+        return Rules(self._limits(), self.backlash, self.settle, self.timeout, self.patience)
+
+    def _limits(self) -> tuple[int, int]:
+        grid = self.camera.grid
+        if self.limits is None:
+            return 0, len(grid) - 1
+        try:
+            first, last = (to_index(one, grid) for one in self.limits)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"limits are the first and the last position: {error}") from None
+        if first > last:
+            raise InputError(f"limits are the first and the last position, not {first} and {last}")
+        return first, last
+
+    def _plan(self, roi: Any) -> Plan:
+        """Returns what a run is asked, all of it checked."""
+        regions = to_rois(roi, self.camera.shape)
         if len(regions) > 1:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")
-        if self.optics is None:
-            result = self._search(regions[0])
-        else:
-            result = self._search_in_steps(to_steps(self.optics), regions[0])
-        if result.state is State.FOCUSED:
-            camera.capture(result.index)
-        return result
-
-    def _search(self, roi: Roi | None) -> FocusResult:
-        """Returns what a search finds."""
-        camera = self.camera
-        method = self._method(camera.shape if roi is None else (roi.h, roi.w))
-        looks = self.looks if method.leads_itself else method.looks
-        policy = policy_of(method, looks, self.sure)
-        frames: list[Frame] = []  # what was seen, for the verdict
-        where = place_of(roi, camera.shape, camera.where)
-        see = see_camera(camera, lambda frame: cut(frame, roi), where, frames)
-        trail = search(np.array([self._start()]), see, askers_of(method, looks, self.prior), policy)
-        return _result(method, camera, trail, frames, roi, check_risk(self.risk))
-
-    def _search_in_steps(self, steps: FocusSteps, roi: Roi | None) -> FocusResult:
-        """Returns what a search through a camera that the networks do not know finds, window after window."""
-        own, at = own_positions(self.camera, steps, self.positions), self._start()
-        if not self.prior.is_even:
+        for name, known in (("fallback", (SWEEP, None)), ("on_failure", (RETURN, STAY))):
+            if getattr(self, name) not in known:
+                raise InputError(
+                    f"{name} is one of {known[0]!r} and {known[1]!r}, not {getattr(self, name)!r}"
+                )
+        prior, steps = to_prior(self.prior), None if self.optics is None else to_steps(self.optics)
+        own = None if steps is None else own_positions(self.camera, steps, self.positions)
+        if steps is not None and not prior.is_even:
             raise InputError("a search by steps knows no prior: leave out prior, or optics")
-        looks: tuple[int | float, ...] = ()
-        for coarser in self._levels(steps, own, roi):
-            result = self._walk(replace(steps, coarser=coarser), own, at, roi)
-            looks += result.looks
-            at = result.index if result.state is State.FOCUSED else at
-        return replace(result, looks=looks, roi=roi)
-
-    def _levels(self, steps: FocusSteps, own: Float[np.ndarray, " n"], roi: Roi | None) -> list[float]:
-        """Returns how many times smaller frames are shown, search after search, to see the whole way."""
-        shape = self.camera.shape if roi is None else (roi.h, roi.w)
-        way, levels = float(np.ptp(np.asarray(steps.position_to_step(own)))), [1.0]
-        while (
-            way > WINDOW * levels[0]
-            and self._refusal(
-                FocusGrid.unknown(WINDOW), replace(steps, coarser=ZOOM * levels[0]).shrunk(shape)
-            )
-            is None
-        ):
-            levels.insert(0, ZOOM * levels[0])
-        return levels
-
-    def _walk(self, steps: FocusSteps, own: Float[np.ndarray, " n"], at: int, roi: Roi | None) -> FocusResult:
-        """Returns what a search finds that goes on from the end of a window of steps to the next."""
-        visited: set[int] = set()
-        looks: list[float] = []
-        while at not in visited:
-            visited.add(at)
-            stepped = SteppedCamera(self.camera, StepWindow.around(steps, own[[at]]), own, roi)
-            start = round(float(stepped.window.position_to_index(own[at])))
-            inner = replace(self, camera=stepped, optics=None, positions=None, start=start)
-            result = by_slice(inner._search(None), steps, own)
-            looks += stepped.looks
-            if not OUT_OF_REACH & set(result.reasons):
-                break
-            at = result.index
-        return replace(result, looks=tuple(looks))
+        method, measure, notes = self._methods(regions[0])
+        return Plan(
+            method, measure, self.looks, self._start(), prior, self.sure, check_risk(self.risk),
+            self.fallback == SWEEP, self.on_failure == RETURN, regions[0], steps, own, notes,
+        )  # fmt: skip
 
     def _start(self) -> int:
-        grid = self.camera.grid
-        return len(grid) // 2 if self.start is None else to_index(self.start, grid)
+        first, last = self._limits()
+        if self.start is None:
+            return (first + last + 1) // 2
+        start = to_index(self.start, self.camera.grid)
+        if not first <= start <= last:
+            raise InputError(f"the lens starts within its limits {first}..{last}, not at {start}")
+        return start
 
-    def _method(self, shape: tuple[int, int]) -> Method:
-        method, refusal = self._named(), self._refusal(self.camera.grid, shape)
-        if refusal is not None:
-            raise MethodError(f"{method.key} {refusal}")
-        return method
-
-    def _named(self) -> Method:
+    def _methods(self, roi: Roi | None) -> tuple[Method | None, Method | None, tuple[str, ...]]:
+        """Returns who is asked about looks, who measures a sweep, and what is to be said about it."""
         default = (ONE_LOOK if self.looks == 1 else SEVERAL_LOOKS)[self.camera.views]
-        return find_method(default if self.method is None else self.method)
+        method = find_method(default if self.method is None else self.method)
+        if method.looks == WHOLE and scores_slices(method.build()):
+            return None, method, ()
+        policy_of(method, self.looks if method.leads_itself else method.looks)  # says if it cannot search
+        refusal = self._refusal(method, roi)
+        if refusal is None:
+            return method, None, ()
+        if self.method is not None or self.fallback is None:
+            raise MethodError(f"{method.key} {refusal}")
+        return None, None, (f"{method.key} {refusal}: the lens was swept",)
 
-    def _refusal(self, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
-        return self._named().build().refusal(grid, shape, self.camera.views)
-
-
-def _result(
-    method: Method, camera: Camera, trail: Trail, frames: list[Frame], roi: Roi | None, risk: float
-) -> FocusResult:
-    posterior, window = trail.posterior, camera.window if isinstance(camera, SteppedCamera) else None
-    ladder = Ladder(camera.grid, window=window)
-    if window is not None:
-        posterior = window.held(posterior)
-    seen, positions = np.stack(frames), trail.positions[0][trail.positions[0] != NO_LOOK]
-    asked = Asked(method.key, method.build().identity, Traces.of(seen), positions, risk)
-    verdict = beware(judge_posterior(posterior, Exposure.of(seen), asked), method.build(), ladder)
-    return to_result(posterior.scores()[0], verdict, method, ladder, roi, tuple(positions.tolist()))
+    def _refusal(self, method: Method, roi: Roi | None) -> str | None:
+        shape = self.camera.shape if roi is None else (roi.h, roi.w)
+        grid = self.camera.grid
+        if self.optics is not None:
+            grid, shape = FocusGrid.unknown(WINDOW), to_steps(self.optics).shrunk(shape)
+        return method.build().refusal(grid, shape, self.camera.views)

@@ -95,6 +95,27 @@ def disagreement(tiles: Tiles) -> float:
     return float(np.median(spread) / np.sqrt(2 * len(steps)) / span) if span > 0 else np.inf
 
 
+def vote(tiles: Tiles) -> Curve | None:
+    """Returns the mean of the tiles' curves, each scaled to 0..1, so that all parts have the same say.
+
+    In a score of the whole region the part with the most contrast decides. What most parts agree on may be
+    another slice, where the region holds several depths. Curves are smoothed a little, so that a tile of
+    noise has no peak to speak of. None if no tile tells.
+    """
+    smooth = smoothed(tiles[np.isfinite(tiles).all(axis=1)])
+    if len(smooth) == 0:
+        return None
+    lowest, range_ = smooth.min(axis=1, keepdims=True), np.ptp(smooth, axis=1, keepdims=True)
+    telling = range_[:, 0] > 0
+    return ((smooth - lowest)[telling] / range_[telling]).mean(axis=0) if telling.any() else None
+
+
+def smoothed(curves: Float[np.ndarray, "... n"]) -> Float[np.ndarray, "... n"]:
+    """Returns curves along a sweep with each slice a little like its neighbours."""
+    beside = np.concatenate([curves[..., :1], curves, curves[..., -1:]], axis=-1)
+    return 0.25 * beside[..., :-2] + 0.5 * beside[..., 1:-1] + 0.25 * beside[..., 2:]
+
+
 def _robust_deviation(magnitudes: Float[np.ndarray, " n"]) -> float:
     """Returns the standard deviation of zero-mean numbers from their magnitudes, deaf to a few outliers.
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int
 
-from dioptre.loop.curve import Curve, Noise, Tiles
+from dioptre.loop.curve import Curve, Noise, Tiles, smoothed, vote
 from dioptre.loop.traces import LAGS, Traces
 from dioptre.posterior import Posterior
 
@@ -32,7 +32,7 @@ DIRECTIONS: Final[Mapping[str, int]] = {
             "rough", "tiles-disagree", "spike", "width", "base", "rival", "at-edge", "tiles-astray",
             "near", "beside", "expected", "entropy", "beyond", "flicker", "light-jump", "darkest", "blocks",
             "subject-astray-2", "subject-astray-4", "subject-astray-8",
-            "parts-astray", "parts-apart", "parts-aside",
+            "parts-astray", "parts-apart", "parts-aside", "vote-astray", "parts-vote-astray",
             "noise-here", "noise-range", "noise-jump", "repeated", "unlike", "mostly-unlike", "unlike-here",
             "balance", "view-exchanged", "view-turned", "look-turned", "light-range", "view-against",
         ),
@@ -41,7 +41,7 @@ DIRECTIONS: Final[Mapping[str, int]] = {
     **dict.fromkeys(
         (
             "rise", "lower-rise", "edge", "tiles-near", "parts-detail", "parts-near", "parts-area",
-            "looks", "contrast",
+            "looks", "contrast", "vote-height", "parts-vote-height",
             "subject-2", "subject-4", "subject-8", "height-2", "height-4", "height-8",
             "contrast-2", "contrast-4", "contrast-8",
         ),
@@ -110,7 +110,21 @@ def _tile_evidence(curve: Curve, tiles: Tiles | None) -> Evidence:
     ranges = np.ptp(sound, axis=1)
     weights = ranges / ranges.sum() if ranges.any() else np.full(len(sound), 1 / len(sound))
     near = float(weights[away <= max(1, round(n / 12))].sum())
-    return {"tiles-astray": _log(float(weights @ away) / n + 0.01), "tiles-near": near}
+    return {
+        "tiles-astray": _log(float(weights @ away) / n + 0.01),
+        "tiles-near": near,
+        **_vote_evidence("vote", sound, int(curve.argmax())),
+    }
+
+
+def _vote_evidence(name: str, tiles: Tiles, answer: int) -> Evidence:
+    """Returns how far the answer is from what most parts agree on, and how many agree on it."""
+    voted = vote(tiles)
+    if voted is None or np.ptp(voted) == 0:
+        return {}
+    away = abs(int(voted.argmax()) - answer) / len(voted)
+    height = (voted[min(answer, len(voted) - 1)] - voted.min()) / np.ptp(voted)
+    return {f"{name}-astray": _log(away + 0.01), f"{name}-height": float(height)}
 
 
 # A posterior
@@ -141,15 +155,22 @@ def posterior_evidence(posterior: Posterior, answer: int, reach: int) -> Evidenc
 
 
 @lru_cache(maxsize=256)  # many methods give the same answer to a sweep
-def sweep_evidence(traces: Traces, answer: int) -> Evidence:
-    """Returns what the pictures of a whole sweep say of an answer, which is one of its slices."""
+def sweep_evidence(traces: Traces, answer: int, flat: tuple[int, int] | None = None) -> Evidence:
+    """Returns what the pictures of a whole sweep say of an answer, which is one of its slices.
+
+    Args:
+        traces: Of the sweep.
+        answer: A slice.
+        flat: The first and the last of the slices that are as sharp as the answer, if there are such: all
+            are right, and which of them a part prefers is noise.
+    """
     if len(traces.mean) < 3:
         return {}
     light = np.diff(np.log(np.maximum(traces.mean, 1e-6)))
     found = {
         **_peak_evidence(traces, answer),
         **_noise_evidence(traces, answer),
-        **_parts_evidence(traces, answer),
+        **_parts_evidence(traces, answer, flat),
         "flicker": _log(float(np.median(np.abs(light))), 1e-3),
         "light-jump": _log(float(np.abs(light).max()), 1e-3),
         "darkest": -_log(float(traces.mean.min() / max(np.median(traces.mean), 1e-6)), 1e-3),
@@ -164,7 +185,7 @@ def _peak_evidence(traces: Traces, answer: int) -> Evidence:
     found, n = {}, len(traces.mean)
     for lag in (FINE, MIDDLE, COARSE):
         subject = traces.subject(lag)
-        smooth = _smooth(subject)
+        smooth = smoothed(subject)
         base, top = float(np.median(smooth)), float(smooth.max())
         noise = float(np.median(traces.noise(lag)))
         away = abs(int(smooth.argmax()) - answer)
@@ -176,14 +197,19 @@ def _peak_evidence(traces: Traces, answer: int) -> Evidence:
     return {name: float(np.clip(value, -MOST, MOST)) for name, value in found.items()}
 
 
-def _parts_evidence(traces: Traces, answer: int) -> Evidence:
+def _parts_evidence(traces: Traces, answer: int, flat: tuple[int, int] | None) -> Evidence:
     """Returns where the parts of the picture are sharp: how many near the answer, and how far apart they are.
 
     A part counts as its detail stands out of the noise.
     """
-    n, tiles = len(traces.mean), traces.tiles
+    tiles = traces.tiles
+    if flat is not None and flat[1] > flat[0]:  # one pair of slices stands for all on the plateau
+        first, last = flat
+        best = tiles[:, first:last].max(axis=1, keepdims=True)
+        tiles, answer = np.concatenate([tiles[:, :first], best, tiles[:, last:]], axis=1), first
+    n = tiles.shape[1] + 1
     noise = max(float(np.median(traces.noise(MIDDLE))), 1e-12)
-    smooth = _smooth(tiles)
+    smooth = smoothed(tiles)
     peaks = smooth.argmax(axis=1) + 0.5
     heights = np.maximum(smooth.max(axis=1) - np.median(tiles, axis=1), 0.0) / noise
     weights = np.log1p(heights) + 1e-3
@@ -196,13 +222,8 @@ def _parts_evidence(traces: Traces, answer: int) -> Evidence:
         "parts-near": float(weights @ (away <= n / 12) / weights.sum()),
         "parts-area": float(area @ (away <= n / 12) / area.sum()),
         "parts-aside": float(area @ (away > n / 8) / len(area)),
+        **_vote_evidence("parts-vote", tiles, answer),
     }
-
-
-def _smooth(curves: Float[np.ndarray, "... n"]) -> Float[np.ndarray, "... n"]:
-    """Returns curves along a sweep with each slice a little like its neighbours."""
-    beside = np.concatenate([curves[..., :1], curves, curves[..., -1:]], axis=-1)
-    return 0.25 * beside[..., :-2] + 0.5 * beside[..., 1:-1] + 0.25 * beside[..., 2:]
 
 
 def _weighted_quantiles(

@@ -49,11 +49,11 @@ class Plateau:
         width = (int(after[0]) if after.size else n) - first
         return len(self) > FEWEST and (len(self) > FLAT_TOP * width or len(self) > 2 * reach_of(n) + 1)
 
-    def collapse(self, curve: Float[np.ndarray, "*tile n"], at: int) -> Float[np.ndarray, "*tile fewer"]:
-        """Returns curves in which one slice stands for all of the plateau."""
-        return np.concatenate(
-            [curve[..., : self.first], curve[..., at : at + 1], curve[..., self.last + 1 :]], axis=-1
-        )
+    def collapse(self, curve: Float[np.ndarray, "*tile n"]) -> Float[np.ndarray, "*tile fewer"]:
+        """Returns curves in which one slice, each one's best, stands for all of the plateau."""
+        first, last = self.first, self.last + 1
+        best = curve[..., first:last].max(axis=-1, keepdims=True)
+        return np.concatenate([curve[..., :first], best, curve[..., last:]], axis=-1)
 
 
 def tolerance(noise: Noise) -> float:

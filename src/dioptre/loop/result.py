@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from dioptre.loop.journal import Step
 from dioptre.loop.verdict import Candidate, Reason, State
 
 
@@ -98,7 +99,10 @@ class FocusResult:
         lens_position: Where the lens must go, in that unit; when focusing failed, as the best guess.
         lens_error: `expected_error` in that unit.
         positions: The position of each score, in that unit; None if no camera was given.
-        notes: How the stack was read, where that is not plain: sentences for people.
+        trace: Of a lens that was driven, every frame that was taken, in order (`dioptre.loop.journal`).
+        left_at: Where the lens was left; None if it was not driven, or if nobody knows.
+        notes: How the stack was read, or what happened on the way, where that is not plain: sentences for
+            people.
         preview: What was looked at, small, or a function that reads it from its files again; None if it was
             not a stack.
     """
@@ -126,6 +130,8 @@ class FocusResult:
     lens_position: float | None = None
     lens_error: float | None = None
     positions: Float[np.ndarray, " n"] | None = field(default=None, repr=False)
+    trace: tuple[Step, ...] = field(default=(), repr=False)
+    left_at: int | None = None
     notes: tuple[str, ...] = ()
     preview: Preview | Callable[[], Preview] | None = field(default=None, repr=False, compare=False)
 
@@ -186,6 +192,8 @@ class FocusResult:
             "lens_position": self.lens_position,
             "lens_error": self.lens_error,
             "positions": None if self.positions is None else self.positions.tolist(),
+            "trace": [one.to_json() for one in self.trace],
+            "left_at": self.left_at,
             "notes": list(self.notes),
             "regions": [region.to_json() for region in self.regions],
         }

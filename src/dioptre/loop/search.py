@@ -41,11 +41,14 @@ class SearchPolicy:
             another shows almost the same again. 0 to look at the answer itself, as the paper does.
         sure: It stops early once so much of the posterior lies within one index of the answer, or beyond one
             end of the ladder.
+        lands: Looks at the answer itself, if it is so many indices or more from all looks so far, and only
+            else keeps `apart`; None to always keep apart.
     """
 
     looks: int
     apart: int = 0
     sure: float = NEVER
+    lands: int | None = None
 
     def __post_init__(self) -> None:
         if self.looks < 1 or self.apart < 0:
@@ -59,7 +62,12 @@ class SearchPolicy:
         away = np.abs(np.arange(scores.shape[1])[:, None] - seen[:, None, :]).min(axis=2)
         enough = away >= np.minimum(self.apart, away.max(axis=1, keepdims=True))
         ruled_out = np.finfo(scores.dtype).min  # such a position is still better than one too near
-        return best_index(np.where(enough, np.maximum(scores, ruled_out), -np.inf))
+        following = best_index(np.where(enough, np.maximum(scores, ruled_out), -np.inf))
+        if self.lands is None:
+            return following
+        answer = best_index(scores)
+        there = away[np.arange(len(answer)), answer] >= self.lands
+        return np.where(there, answer, following)
 
     def is_sure(self, posterior: Posterior, answer: Int[np.ndarray, " walk"]) -> Bool[np.ndarray, " walk"]:
         """Returns which walks may stop before their last look."""
@@ -90,7 +98,11 @@ class Trail:
 
 
 def search(
-    starts: Int[np.ndarray, " walk"], see: See[Looks], ask: Sequence[Ask[Looks]], policy: SearchPolicy
+    starts: Int[np.ndarray, " walk"],
+    see: See[Looks],
+    ask: Sequence[Ask[Looks]],
+    policy: SearchPolicy,
+    enough: Callable[[Posterior], bool] | None = None,
 ) -> Trail:
     """Returns where searches looked, and what they found.
 
@@ -99,6 +111,7 @@ def search(
         see: Takes looks.
         ask: Who is asked after the first look, after the second, and so on; each hears of all looks so far.
         policy: Where to look next, and when to stop.
+        enough: Told what is known after each look, and says whether to stop there, all walks together.
     """
     if len(ask) != policy.looks:
         raise InputError(f"a search of {policy.looks} looks asks as often, not {len(ask)} times")
@@ -111,7 +124,8 @@ def search(
         posteriors.append(_put(posterior, walks, posteriors[-1]) if posteriors else posterior)
         scores = posterior.scores()
         going = ~policy.is_sure(posterior, best_index(scores))
-        if look == policy.looks - 1 or not going.any():
+        told = enough is not None and enough(posteriors[-1])
+        if look == policy.looks - 1 or not going.any() or told:
             break
         following = policy.next_position(scores[going], seen[going])
         walks, seen = walks[going], np.concatenate([seen[going], following[:, None]], axis=1)

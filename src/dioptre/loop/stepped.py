@@ -25,9 +25,11 @@ class SteppedCamera:
     Attributes:
         camera: The camera.
         window: The steps.
-        positions: Where the positions of the camera's own ladder are, in its own unit.
+        positions: Where the positions of the camera's own ladder are that it may go to, in its own unit.
         roi: The region; None for the whole frame.
         looks: Where frames were taken, in its own unit, in order.
+        indices: And at which indices of the window.
+        first: Which position of that ladder is the first of these.
     """
 
     camera: Camera
@@ -35,6 +37,8 @@ class SteppedCamera:
     positions: Float[np.ndarray, " n"]
     roi: Roi | None = None
     looks: list[float] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
+    first: int = 0
 
     @property
     def grid(self) -> FocusGrid:
@@ -60,10 +64,15 @@ class SteppedCamera:
     def capture(self, index: int) -> Frame:
         """Returns the region at the position of the camera's ladder that is nearest to a step."""
         wanted = to_index(index, self.grid)
-        own = int(np.abs(self.window.position_to_index(self.positions) - wanted).argmin())
-        self.looks.append(float(self.positions[own]))
+        own = self.own_index(wanted)
+        self.looks.append(float(self.positions[own - self.first]))
+        self.indices.append(wanted)
         frame = cut(self.camera.capture(own), self.roi)
         return self.window.steps.shrink(np.ascontiguousarray(frame[None]))[0]
+
+    def own_index(self, index: int) -> int:
+        """Returns the position of the camera's own ladder that is nearest to a step."""
+        return self.first + int(np.abs(self.window.position_to_index(self.positions) - index).argmin())
 
 
 def own_positions(

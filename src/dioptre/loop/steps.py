@@ -40,7 +40,7 @@ STEP_PX: Final = float(  # blur diameter: the mean over the phone's ladder, 0.58
 )
 SHARP_PX: Final = blur_in_focus(PHONE)  # sigma
 SOFT: Final = 1.25  # times as wide in focus as on the phone: only then is a picture shrunk
-ENTRIES: Final = frozenset({"name", "unit", "growth_px", "far", "near", "sharp_px"})
+ENTRIES: Final = frozenset({"name", "unit", "growth_px", "far", "near", "sharp_px", "measured"})
 
 Pictures = Float32[np.ndarray, "slice view row col"]
 

@@ -89,6 +89,12 @@ class Reason(StrEnum):
     COMPRESSED = "compressed"
     VIEWS_TURNED = "views-turned"
     VIEWS_EXCHANGED = "views-exchanged"
+    NOT_AS_SHARP = "not-as-sharp"
+    LENS_STUCK = "lens-stuck"
+    STALE_FRAME = "stale-frame"
+    CAMERA_FAILED = "camera-failed"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
 
 
 WARNINGS: Final = frozenset(
@@ -128,6 +134,12 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.COMPRESSED: "the blocks of strong compression are larger than the detail: save with less of it",
     Reason.VIEWS_TURNED: "the views differ up and down rather than sideways: turn the pictures by 90 degrees",
     Reason.VIEWS_EXCHANGED: "the views move against each other the wrong way: left and right are exchanged",
+    Reason.NOT_AS_SHARP: "where the lens was sent, the picture is not as sharp as it should be",
+    Reason.LENS_STUCK: "the picture is as sharp wherever the lens is sent: does it move?",
+    Reason.STALE_FRAME: "the camera gives the same frame again and again, although the lens was moved",
+    Reason.CAMERA_FAILED: "the camera failed",
+    Reason.CANCELLED: "the run was cancelled",
+    Reason.TIMEOUT: "the time that was given was up",
 }
 
 
@@ -148,12 +160,10 @@ SIGNS: Final = (
     (Reason.VIEWS_EXCHANGED, "view-exchanged", 0.3),
 )
 CLEARLY: Final = 0.5  # deviations beyond what clean sweeps have
-DETAIL: Final = float(
-    np.log(2)
-)  # "parts-detail" of parts whose detail stands out of the noise by as much as it
-APART: Final = float(
-    np.log(1 / 8 + 0.01)
-)  # "parts-apart" of parts that are sharp an eighth of the sweep apart
+# "parts-detail" of parts whose detail stands out of the noise by as much as it
+DETAIL: Final = float(np.log(2))
+# "parts-apart" of parts that are sharp an eighth of the sweep apart
+APART: Final = float(np.log(1 / 8 + 0.01))
 
 
 @dataclass(frozen=True)
@@ -207,12 +217,12 @@ class Asked:
     positions: Int[np.ndarray, " look"] | None = None
     risk: float = RISK
 
-    def pictures(self, answer: int, n: int) -> Evidence:
-        """Returns what the pictures say of an answer on a ladder of n positions."""
+    def pictures(self, answer: int, n: int, flat: tuple[int, int] | None = None) -> Evidence:
+        """Returns what the pictures say of an answer on a ladder of n positions, or on a plateau of them."""
         if self.traces is None:
             return {}
         if self.positions is None:
-            return sweep_evidence(self.traces, answer)
+            return sweep_evidence(self.traces, answer, flat)
         return look_evidence(self.traces, self.positions, answer, n)
 
 
@@ -296,16 +306,15 @@ def observe_plateau(
     sound = np.isfinite(curve)
     height = (curve[sound] - curve[sound].min()) / np.ptp(curve[sound])
     parts = None if tiles is None else tiles[:, sound]
-    top = int(height.argmax())
-    fewer = flat.collapse(height, top)
+    fewer = flat.collapse(height)
     evidence = curve_evidence(
-        fewer, None if parts is None else flat.collapse(parts, top), Noise.of(height, parts, covered)
+        fewer, None if parts is None else flat.collapse(parts), Noise.of(height, parts, covered)
     )
     places = np.flatnonzero(sound)
     if asked.traces is not None:
         sharpest = int(asked.traces.subject(MIDDLE).argmax())
-        answer = int(np.clip(sharpest, places[flat.first], places[flat.last]))
-        seen = asked.pictures(answer, len(curve))  # of which the parts are sharp anywhere on the plateau
+        ends = int(places[flat.first]), int(places[flat.last])
+        seen = asked.pictures(int(np.clip(sharpest, *ends)), len(curve), ends)  # parts peak anywhere on it
         evidence = {**evidence, **{name: one for name, one in seen.items() if name != "parts-apart"}}
     logits = -0.5 * (np.arange(-1.0, len(fewer) + 1) - flat.first) ** 2
     logits[0] = -NOTHING if flat.first == 0 else logits[0]

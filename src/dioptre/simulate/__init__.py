@@ -14,6 +14,7 @@
     lens              where the lens really goes
     sensor            clipping, binning, noise, quantisation
     capture           one random patch, from all of these
+    stage             a scene before a phone, seen at any focus, frame after frame
     world             surfaces with metric places, for whole frames
     rig               five phones in a cross, and their mounting
     tile, frame       what a phone sees of a world, by tiles

@@ -21,7 +21,7 @@ from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import Scene, diffract, fine_size, soften
-from dioptre.simulate.sensor import process, read_native
+from dioptre.simulate.sensor import Noise, process, read_native
 from dioptre.simulate.texture import (
     crumpled,
     dead_leaves,
@@ -180,15 +180,9 @@ def draw_patch(
     gain, noise = draw_exposure(light, conditions.lighting, rng)
     steps = draw_steps(len(focus), conditions.lighting, rng)
     wanted = rng.random() >= conditions.featureless
-    still = replace(view, breathing=0.0)
-    for _ in range(TRIES):
-        kind, scene = _draw_any_scene(camera, surfaces, view, rng, conditions, depth_photographs, wanted)
-        scene = diffract(scene, camera)
-        depths = scene.depth_map(view.size)[RIM:-RIM, RIM:-RIM]
-        depth = float(np.median(depths))
-        focusable = focus_contrast(scene, still, camera.grid, depth, gain, noise) >= LEAST
-        if focusable == wanted:
-            break
+    found = draw_visible(view, surfaces, rng, conditions, gain, noise, wanted, depth_photographs)
+    kind, scene, depths, focusable = found.kind, found.scene, found.depths, found.focusable
+    depth = float(np.median(depths))
     radiance = render_stack(scene, view, focus, axis)
     radiance *= np.float32(gain) * steps[:, None, None, None]
     radiance *= device.shading_within(camera, at, view.size)
@@ -209,6 +203,57 @@ def draw_patch(
         shot=noise.shot,
         at=at,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """A scene that was drawn until it had something to focus on, or nothing.
+
+    Attributes:
+        kind: The kind of scene.
+        scene: As soft as the camera leaves it in focus.
+        depths: Of what is in front at each pixel of the patch, without its rim, in dioptres.
+        focusable: Whether there is anything to focus on.
+    """
+
+    kind: str
+    scene: Scene
+    depths: Float32[np.ndarray, "row col"]
+    focusable: bool
+
+
+def draw_visible(
+    view: View,
+    surfaces: Sequence[Picture],
+    rng: np.random.Generator,
+    conditions: Conditions,
+    gain: float,
+    noise: Noise,
+    wanted: bool = True,
+    depth_photographs: Sequence[DepthPhotograph] = (),
+) -> Visible:
+    """Returns a scene that has something to focus on, or nothing, as is wanted; some tries are made.
+
+    Args:
+        view: Camera, device and place; of the patch with its rim.
+        surfaces: What the surfaces of the scene look like.
+        rng: Draws it.
+        conditions: How hard it is.
+        gain: The exposure.
+        noise: The sensor's.
+        wanted: Whether there shall be anything to focus on.
+        depth_photographs: Photographs with depth, for some of the scenes to be parts of.
+    """
+    camera, still = view.camera, replace(view, breathing=0.0)
+    for _ in range(TRIES):
+        kind, scene = _draw_any_scene(camera, surfaces, view, rng, conditions, depth_photographs, wanted)
+        scene = diffract(scene, camera)
+        depths = scene.depth_map(view.size)[RIM:-RIM, RIM:-RIM]
+        depth = float(np.median(depths))
+        focusable = focus_contrast(scene, still, camera.grid, depth, gain, noise) >= LEAST
+        if focusable == wanted:
+            break
+    return Visible(kind, scene, depths, focusable)
 
 
 def draw_place(camera: CameraModel, size: int, rng: np.random.Generator) -> tuple[float, float]:

@@ -1,0 +1,129 @@
+"""What adapters that hold hardware share.
+
+Closing, stopping from another thread, what drivers raise, and what users say: ladders and addresses.
+"""
+
+import math
+import reprlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event
+from types import TracebackType
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.errors import CameraError, DioptreError, InputError
+
+H = TypeVar("H", bound="Held")
+
+
+class Held(ABC):
+    """Hardware that is closed by leaving its context."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of the hardware."""
+
+    def __enter__(self: H) -> H:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Stop:
+    """A request of another thread's to stop, which a capture asks about as often as it can."""
+
+    def __init__(self) -> None:
+        self._asked = Event()
+
+    def ask(self) -> None:
+        """Asks whoever captures to stop."""
+        self._asked.set()
+
+    def begin(self) -> None:
+        """Forgets what was asked while nothing ran."""
+        self._asked.clear()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether to stop."""
+        return self._asked.is_set()
+
+    def check(self) -> None:
+        """Raises CameraError if it is time to stop."""
+        if self.is_asked:
+            raise CameraError("the capture was aborted")
+
+    def pause(self, seconds: float) -> None:
+        """Waits, and raises CameraError as soon as it is time to stop."""
+        self._asked.wait(seconds)
+        self.check()
+
+
+@contextmanager
+def translated(who: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Turns what a driver raises into a CameraError.
+
+    Args:
+        who: Whose fault it is.
+        kinds: What it raises beside RuntimeError, ValueError and OSError.
+    """
+    caught: tuple[type[Exception], ...] = (RuntimeError, ValueError, OSError, *kinds)
+    try:
+        yield
+    except DioptreError:
+        raise
+    except caught as error:
+        raise CameraError(f"{who}: {' '.join(str(error).split())}") from error
+
+
+def to_ladder(positions: Sequence[float] | Float[np.ndarray, "..."]) -> Float[np.ndarray, " n"]:
+    """Returns positions as an array.
+
+    Raises:
+        InputError: If they are not two or more that rise, or fall.
+    """
+    ladder = np.asarray(positions, dtype=np.float64)
+    ways = set(np.sign(np.diff(ladder)).tolist()) if ladder.ndim == 1 else set()
+    if ways not in ({1.0}, {-1.0}):
+        raise InputError(f"positions are two or more that rise or fall, not {reprlib.repr(ladder.tolist())}")
+    return ladder
+
+
+def split_address(address: str, known: Mapping[str, float], form: str) -> tuple[str, dict[str, float]]:
+    """Returns what comes before the `?` of an address, and the numbers after it.
+
+    Args:
+        address: Such as `demo?step=2`.
+        known: The names that may be given, and what they are by default.
+        form: What an address looks like, for the error.
+
+    Raises:
+        InputError: If another name is given, or something that is not a number.
+    """
+    place, _, query = address.partition("?")
+    try:
+        given = {key: float(value) for key, value in parse_qsl(query, strict_parsing=True)} if query else {}
+    except ValueError:
+        given = {"": math.nan}
+    if given.keys() - known.keys():
+        raise InputError(f"such a device is {form}, not {address!r}")
+    return place, {**known, **given}
+
+
+def to_number(place: str, form: str) -> int:
+    """Returns which camera of several is meant, by default the first.
+
+    Raises:
+        InputError: If that is no number.
+    """
+    if not (place or "0").isdecimal():
+        raise InputError(f"such a device is {form}, with a whole number, not {place!r}")
+    return int(place or "0")

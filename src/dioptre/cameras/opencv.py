@@ -1,0 +1,157 @@
+"""A webcam whose focus can be set, through OpenCV's VideoCapture.
+
+    with OpenCVCamera(0) as camera:
+        dioptre.Autofocus(camera, method="gradient-magnitude-variance").run()
+
+Positions are the driver's own numbers (`CAP_PROP_FOCUS`), which OpenCV neither calibrates nor bounds. **Far
+and near are not known**: many webcams count from 0, infinity, upwards to near, and then index 0 is far; the
+UVC standard would have it the other way round, in millimetres. The ladder is `FocusGrid.unknown`; give the
+positions in falling order where far is the highest.
+
+Frames are green, in 8 bits. A webcam sends them with a tone curve of its own; what is undone here is the
+standard one (sRGB), so that they are linear about as well as that fits. Exposure is the driver's: hold it
+with the driver's own tool if frames differ. Frames wait in a queue: after each move the lens is given time
+to settle, and then as many frames are dropped as may have waited.
+
+This was written from OpenCV's documentation and tested against a fake that queues frames and moves its lens
+late. It has not been tried on a webcam. A read that the driver does not answer can only be ended by the
+driver.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from jaxtyping import Float, Float32
+
+from dioptre.cameras.base import Frame, to_index
+from dioptre.cameras.held import Held, Stop, split_address, to_ladder, to_number, translated
+from dioptre.errors import CameraError, InputError
+from dioptre.optics import MOST_POSITIONS, FocusGrid
+
+LOWEST, HIGHEST, STEP = 0.0, 255.0, 5.0  # what many webcams have
+SETTLE_S: Final = 0.5
+QUEUED: Final = 5  # frames: a driver's usual four buffers, and the one that is being exposed
+FORM: Final = "opencv:NUMBER?low=VALUE&high=VALUE&step=VALUE"
+
+
+def srgb_to_linear() -> Float32[np.ndarray, "256"]:
+    """Returns what each code of 8 bits is in linear light, 0 to 1."""
+    codes = np.arange(256) / 255
+    return np.where(codes <= 0.04045, codes / 12.92, ((codes + 0.055) / 1.055) ** 2.4).astype(np.float32)
+
+
+class OpenCVCamera(Held):
+    """A webcam whose focus can be set.
+
+    Attributes:
+        grid: The ladder, unknown in dioptres.
+        positions: The driver's number at each index.
+        unit: "driver units".
+    """
+
+    views = 1
+    unit = "driver units"
+    where = None
+
+    def __init__(
+        self,
+        number: int = 0,
+        *,
+        positions: Sequence[float] | Float[np.ndarray, " n"] | None = None,
+        settle_s: float = SETTLE_S,
+        queued: int = QUEUED,
+        linear: bool = False,
+    ) -> None:
+        """Opens the camera, switches its own autofocus off, and takes a first frame.
+
+        Args:
+            number: Which of several cameras.
+            positions: The driver's numbers, far first if that is known; by default 0 to 255 by 5.
+            settle_s: Seconds that the lens is given after each move.
+            queued: How many frames are dropped after that: as many as the driver may have kept.
+            linear: Whether the camera's frames are linear already.
+
+        Raises:
+            InputError: If this is no ladder.
+            CameraError: If there is no such camera, or its focus cannot be set.
+        """
+        self.positions = to_ladder(np.arange(LOWEST, HIGHEST + 1, STEP) if positions is None else positions)
+        self.grid = FocusGrid.unknown(len(self.positions))
+        self._stop, self._settle_s, self._queued = Stop(), settle_s, queued
+        self._light = np.arange(256, dtype=np.float32) / 255 if linear else srgb_to_linear()
+        self._name = f"camera {number}"
+        self._capture = cv2.VideoCapture(number)
+        try:
+            with translated("OpenCV", cv2.error):
+                self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        if not self._capture.isOpened():
+            raise CameraError(f"OpenCV finds no {self._name}")
+        if not self._capture.set(cv2.CAP_PROP_AUTOFOCUS, 0):
+            raise CameraError(f"the autofocus of {self._name} cannot be switched off")
+        self._set_focus(float(self.positions[0]))
+        self.shape: tuple[int, int] = self._read().shape
+
+    def close(self) -> None:
+        """Lets the camera go."""
+        self._capture.release()
+
+    def abort(self) -> None:
+        """Lets a capture that runs in another thread raise CameraError before its next frame."""
+        self._stop.ask()
+
+    def capture(self, index: int) -> Frame:
+        """Sets the focus, waits, drops the frames that waited too, and returns the next."""
+        at = to_index(index, self.grid)
+        self._stop.begin()
+        with translated("OpenCV", cv2.error):
+            self._set_focus(float(self.positions[at]))
+            self._stop.pause(self._settle_s)
+            for _ in range(self._queued):
+                self._stop.check()
+                if not self._capture.grab():
+                    raise CameraError(f"{self._name} sends no frames")
+            green = self._read()
+        if green.shape != self.shape:
+            raise CameraError(f"{self._name} sent a frame of {green.shape}, and before of {self.shape}")
+        return self._light[green][None]
+
+    def _set_focus(self, value: float) -> None:
+        if not self._capture.set(cv2.CAP_PROP_FOCUS, value):
+            raise CameraError(f"the focus of {self._name} cannot be set to {value:g}")
+
+    def _read(self) -> Any:
+        """Returns green of the next frame, as codes of 8 bits."""
+        came, image = self._capture.read()
+        if not came or image is None:
+            raise CameraError(f"{self._name} sends no frames")
+        if image.dtype != np.uint8:
+            raise CameraError(f"{self._name} sends frames of {image.dtype}, not of 8 bits")
+        return image if image.ndim == 2 else image[..., min(1, image.shape[2] - 1)]
+
+
+def open_device(address: str) -> OpenCVCamera:
+    """Returns a webcam by its number, the first by default.
+
+    `?low=0&high=255&step=5` at the end sets the ladder; with low above high it falls.
+
+    Raises:
+        InputError: If this is no number, or no ladder.
+        CameraError: If there is no such camera, or its focus cannot be set.
+    """
+    place, settings = split_address(address, {"low": LOWEST, "high": HIGHEST, "step": STEP}, FORM)
+    low, high, step = settings["low"], settings["high"], settings["step"]
+    n = round(abs(high - low) / step) + 1 if step > 0 and np.isfinite(high - low) else 0
+    if not 2 <= n <= MOST_POSITIONS:
+        raise InputError(
+            f"a ladder has 2 to {MOST_POSITIONS} positions, not from {low:g} to {high:g} by {step:g}"
+        )
+    return OpenCVCamera(
+        to_number(place, FORM), positions=low + np.arange(n) * (step if high > low else -step)
+    )

@@ -1,0 +1,80 @@
+"""`dioptre camera`: what a camera's lens does, measured, as a file that the networks are told."""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from dioptre.cli.console import DONE, progress, refuse_overwriting
+from dioptre.cli.focus import parse_roi
+from dioptre.pipeline.settings import Sweep
+
+if TYPE_CHECKING:
+    from dioptre.pipeline.camera_model import Measured
+
+
+@dataclass(frozen=True)
+class MeasureCamera:
+    """Measure a camera: how fast blur grows along its lens's way, backlash, settling, disparity of two views.
+
+    The lens is swept there and back before a textured target that faces the camera and fills the region, such
+    as a printed page, somewhere within the sweep. The file is what --camera and camera= read: with it the
+    shipped networks work on that camera.
+
+    Attributes:
+        device: As for `dioptre run`; simulated:SEED,target stands before a target.
+        out: The file.
+        sweep: Which positions.
+        roi: The region that the target fills, in pixels from the top left; the whole frame by default.
+        name: What to call the camera; its address by default.
+        overwrite: Replace the file if it is there already.
+        json: Print what was found as JSON.
+    """
+
+    device: Annotated[str, tyro.conf.arg(metavar="DEVICE")]
+    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT.toml")]
+    sweep: Annotated[Sweep, tyro.conf.OmitArgPrefixes]
+    roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
+    name: str | None = None
+    overwrite: bool = False
+    json: bool = False
+
+
+def run_camera(config: MeasureCamera) -> int:
+    """Measures a camera and writes its file."""
+    from dioptre.cameras.devices import open_device  # noqa: PLC0415
+    from dioptre.loop.inputs import to_rois  # noqa: PLC0415
+    from dioptre.pipeline.camera_model import measure_camera, write_camera  # noqa: PLC0415
+
+    refuse_overwriting(config.out, config.overwrite)
+    roi = None if config.roi is None else parse_roi(config.roi)
+    with open_device(config.device) as camera, progress("measuring", config.json) as moved:
+        (region,) = to_rois(roi, camera.shape)
+        found = measure_camera(camera, config.name or config.device, config.sweep, region, moved)
+    write_camera(found, config.out)
+    if config.json:
+        sys.stdout.write(json.dumps({"out": str(config.out), **asdict(found)}) + "\n")
+    else:
+        sys.stdout.write(described(found, config.out))
+    return DONE
+
+
+def described(found: "Measured", out: Path) -> str:
+    """Returns what was found in a few lines."""
+    unit = found.unit
+    lines = [
+        f"wrote {out}",
+        f"  blur grows by {abs(found.growth_px):.4g} px a unit ({unit}), sure to {found.sure:.0%}",
+        f"    {found.growth_far_px:.4g} focused farther than the target, {found.growth_near_px:.4g} nearer",
+        f"  backlash {found.backlash:.3g} {unit}, {found.backlash_positions:.2f} positions",
+        f"  settled {found.settle_s:.3g} s after the first frame of a move",
+    ]
+    if found.disparity_px is not None:
+        lines.append(
+            f"  disparity changes by {found.disparity_px:.4g} +- {found.disparity_error_px:.2g} px a unit, "
+            f"{found.split:.3f} of the blur"
+        )
+    return "\n".join([*lines, ""])

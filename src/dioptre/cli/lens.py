@@ -1,0 +1,218 @@
+"""`dioptre run` and `dioptre record`: a lens that is driven, focused or swept."""
+
+import json
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+
+import tyro
+
+from dioptre.cli.console import DONE, FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
+from dioptre.cli.focus import parse_roi
+from dioptre.errors import InputError
+from dioptre.pipeline.settings import Sweep
+
+if TYPE_CHECKING:
+    from dioptre.cameras.base import Device
+    from dioptre.loop.autofocus import Autofocus
+    from dioptre.loop.journal import Step
+    from dioptre.loop.result import FocusResult
+
+Address = Annotated[str, tyro.conf.arg(metavar="DEVICE")]
+
+
+@dataclass(frozen=True)
+class RunLens:
+    """Focus a camera: by a few looks, or else by a sweep, checked at the end; show every step meanwhile.
+
+    Positions are counted from 0, the far end of the lens. Ctrl-C stops the lens and sends it back to its
+    start.
+
+    Exit code 0: focused, and the lens is there. 1: not focused (reason on stderr), and the lens is back where
+    it began. 2: bad input, or no such device.
+
+    Attributes:
+        device: replay:STACK, simulated:SEED, indi:HOST:PORT/CCD/FOCUSER, micromanager:demo,
+            micromanager:CFG, picamera2 or opencv:0.
+        roi: Look only at this region, in pixels from the top left.
+        method: How to tell from a few looks, or a measure to sweep with; `dioptre methods` lists all. By
+            default dioptre-any-green, or dioptre-any-dp for two views.
+        looks: How many looks it takes at most.
+        fallback: What is done when the looks do not do, or the network does not know such a camera.
+        limits: The first and the last position that the lens may go to, such as 10,40.
+        start: Where the first look is taken; the middle by default.
+        backlash: Positions by which the lens goes too far and comes back, so that it always arrives moving
+            towards near; negative for the other way.
+        settle: Seconds that are waited after each move before another frame is taken.
+        timeout: Seconds that it may take; any by default.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        prior: Where things are expected before looking: even, far, a list of weights or a file of them.
+        camera: Whose lens it is, for networks: a camera file, such as `dioptre camera` writes, or a make.
+        on_failure: Where the lens is left if nothing is in focus.
+        trace: Write every step into this file, a JSON object a line, as it is taken.
+        json: Print the result as JSON, and nothing else.
+        plot: Draw what the run saw and did into this file (.png, .pdf, .svg).
+        overwrite: Replace a file to write if it is there already.
+    """
+
+    device: Address
+    roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
+    method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
+    looks: int = 3
+    fallback: Literal["sweep", "none"] = "sweep"
+    limits: Annotated[str | None, tyro.conf.arg(metavar="FIRST,LAST")] = None
+    start: int | None = None
+    backlash: int = 0
+    settle: Annotated[float, tyro.conf.arg(metavar="SECONDS")] = 0.0
+    timeout: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
+    risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
+    prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
+    camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
+    on_failure: Literal["return", "stay"] = "return"
+    trace: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    json: bool = False
+    plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Record:
+    """Sweep a camera from far to near and write a stack that every other command reads.
+
+    Attributes:
+        device: As for `dioptre run`.
+        out: A folder, new or empty: 16-bit pictures, positions.csv for --positions, recording.json.
+        sweep: Which positions.
+        json: Print what was recorded as JSON.
+    """
+
+    device: Address
+    out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
+    sweep: Annotated[Sweep, tyro.conf.OmitArgPrefixes]
+    json: bool = False
+
+
+def run_lens(config: RunLens) -> int:
+    """Focuses a camera and prints what became of it."""
+    from dioptre.cameras.devices import open_device  # noqa: PLC0415
+    from dioptre.loop.verdict import State  # noqa: PLC0415
+
+    roi = None if config.roi is None else parse_roi(config.roi)
+    for written in (config.trace, config.plot):
+        if written is not None:
+            refuse_overwriting(written, config.overwrite)
+    with open_device(config.device) as camera, ExitStack() as stack:
+        focuser = _focuser(config, camera, _opened(config.trace, stack))
+        if not config.json:
+            sys.stdout.write(f"{config.device}: {_described(camera)}\n")
+            sys.stdout.flush()
+        result = focuser.run(roi)
+    if config.plot is not None:
+        from dioptre.cli.plotting import save_figure  # noqa: PLC0415
+        from dioptre.evaluate.run_figure import run_figure  # noqa: PLC0415
+
+        save_figure(run_figure(result, config.device), config.plot)
+    if config.json:
+        sys.stdout.write(json.dumps(result.to_json()) + "\n")
+    else:
+        _print_result(result)
+    _print_reasons(result)
+    return FOCUSED if result.state is State.FOCUSED else NOT_FOCUSED
+
+
+def run_record(config: Record) -> int:
+    """Records a sweep."""
+    from dioptre.cameras.devices import open_device  # noqa: PLC0415
+    from dioptre.pipeline.recording import record  # noqa: PLC0415
+
+    with open_device(config.device) as camera, progress("recording", config.json) as moved:
+        found = record(camera, config.device, config.out, config.sweep, moved)
+    if config.json:
+        sys.stdout.write(json.dumps({"out": str(config.out), **found.to_json()}) + "\n")
+    else:
+        sys.stdout.write(f"wrote {len(found.grid)} slices to {config.out}\n")
+    return DONE
+
+
+def parse_limits(text: str | None) -> tuple[int, int] | None:
+    """Returns the two whole numbers of `first,last`."""
+    if text is None:
+        return None
+    try:
+        first, last = (int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--limits takes FIRST,LAST, such as 10,40, not {text!r}") from None
+    return first, last
+
+
+def _opened(path: Path | None, stack: ExitStack) -> TextIO | None:
+    return None if path is None else stack.enter_context(path.open("w", encoding="utf-8"))
+
+
+def _focuser(config: RunLens, camera: "Device", trace: TextIO | None) -> "Autofocus":
+    from dioptre.cli.live import print_step  # noqa: PLC0415
+    from dioptre.loop.autofocus import Autofocus  # noqa: PLC0415
+    from dioptre.loop.steps import to_steps  # noqa: PLC0415
+    from dioptre.pipeline.camera_model import positions_in  # noqa: PLC0415
+
+    best: list[float] = [float("-inf")] * len(camera.grid)
+
+    def told(step: "Step") -> None:
+        if trace is not None:
+            trace.write(json.dumps(step.to_json()) + "\n")
+            trace.flush()
+        if not config.json:
+            print_step(step, best)
+
+    optics = None if config.camera is None else to_steps(config.camera)
+    return Autofocus(
+        camera,
+        config.method,
+        config.looks,
+        None if config.fallback == "none" else config.fallback,
+        parse_limits(config.limits),
+        config.start,
+        config.backlash,
+        config.settle,
+        config.timeout,
+        config.risk,
+        config.prior,
+        told,
+        config.on_failure,
+        optics=optics,
+        positions=None if optics is None else positions_in(camera, optics.unit),
+    )
+
+
+def _described(camera: "Device") -> str:
+    from dioptre.cameras.base import Scaled  # noqa: PLC0415
+
+    rows, cols = camera.shape
+    views = "two views" if camera.views == 2 else "one view"
+    grid = camera.grid
+    text = f"{len(grid)} positions, {views} of {cols} x {rows}"
+    if isinstance(camera, Scaled):
+        return f"{text}, {camera.positions[0]:g} to {camera.positions[-1]:g} {camera.unit}"
+    return f"{text}, {grid.dioptres[0]:.2f} to {grid.dioptres[-1]:.2f} dioptres" if grid.known else text
+
+
+def _print_result(result: "FocusResult") -> None:
+    from dioptre.cli.console import open_console  # noqa: PLC0415
+    from dioptre.cli.focus_result import _result_table, print_notes  # noqa: PLC0415
+
+    where = "nobody knows where" if result.left_at is None else f"at [bold]{result.left_at}[/]"
+    frames, seconds = len(result.trace), result.trace[-1].seconds if result.trace else 0.0
+    table = _result_table(result, ("the lens", where))
+    table.add_row("frames", f"{frames} in {seconds:.2f} s")
+    open_console().print(table)
+    print_notes(result)
+
+
+def _print_reasons(result: "FocusResult") -> None:
+    from dioptre.loop.verdict import EXPLANATIONS, WARNINGS  # noqa: PLC0415
+
+    for reason in result.reasons:
+        head = "beware" if reason in WARNINGS else "not focused"
+        sys.stderr.write(f"{head}: {reason.value}: {EXPLANATIONS[reason]}\n")

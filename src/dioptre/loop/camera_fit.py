@@ -1,0 +1,226 @@
+"""What a sweep of a textured target tells of a camera: how fast blur and disparity grow along its lens's way.
+
+**Blur.** Defocus turns the spectrum of a sharp slice into that of a blurred one by the transfer of a disc, so
+the square root of the ratio of two power spectra is |2 J1(x) / x|, x = pi times diameter times frequency.
+Power spectra do not change when the picture shifts or its scale changes a little, which moving lenses do. The
+noise is what all slices have left at the highest frequencies. A line on each side of focus through the
+diameters gives the growth and, where they meet, the focus.
+
+**Disparity.** The shift between left and right passes through 0 at focus and changes evenly along the way.
+
+Frequencies are cycles a pixel, diameters and disparities pixels, positions in any unit.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float, Float32
+from scipy.ndimage import gaussian_filter, shift
+from scipy.optimize import minimize_scalar
+from scipy.special import j1
+
+from dioptre.errors import InputError
+
+BINS: Final = 40
+LOWEST: Final = 0.02  # cycles a pixel
+HIGHEST: Final = 0.35
+TOP: Final = 0.42  # cycles a pixel: from here on, what there is of it in the most blurred slices is noise
+DIAMETERS: Final = (2.5, 22.0)  # between which a disc is told well
+WIDEST: Final = 60.0
+FEW: Final = 3  # slices on a side that tell a line
+TINY: Final = 1e-12
+NEAR_PX: Final = 9.0  # blur up to which views are matched
+SMOOTH_PX: Final = 1.5  # sigma: what is finer is noise
+SHADING_PX: Final = 10.0  # sigma: what is larger is shading
+BORDER: Final = 12  # pixels that are left out
+ROUNDS: Final = 5
+LARGEST_PX: Final = 8  # whole pixels of disparity
+
+Slices = Float32[np.ndarray, "slice view row col"]
+PerSlice = Float[np.ndarray, " slice"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What grows evenly along the way: how much for a unit, the standard error of that, and where it is 0."""
+
+    slope: float
+    error: float
+    zero: float
+
+
+@dataclass(frozen=True, eq=False)
+class BlurGrowth:
+    """How fast blur grows.
+
+    Attributes:
+        growth: Pixels of diameter a unit, the mean of both sides of focus.
+        error: Standard error of that.
+        near: The same where larger positions are.
+        far: And where smaller ones are; NaN of a side that was not seen.
+        focus: Where the target is in focus.
+        diameters: Of each slice against the sharpest; NaN where it cannot be told.
+    """
+
+    growth: float
+    error: float
+    near: float
+    far: float
+    focus: float
+    diameters: PerSlice
+
+
+def fit_blur(slices: Slices, positions: PerSlice) -> BlurGrowth:
+    """Returns how fast blur grows along a sweep.
+
+    Args:
+        slices: Of a textured target that faces the camera.
+        positions: Where they were taken, rising.
+
+    Raises:
+        InputError: If the slices do not tell.
+    """
+    frequency, power = power_spectra(slices)
+    noise = noise_of(frequency, power)
+    clean = np.maximum(power - noise, TINY)
+    band = (frequency >= LOWEST) & (frequency <= HIGHEST)
+    sharpest = int(np.argmax(clean[:, (frequency > 0.08) & (frequency < 0.3)].sum(axis=1)))
+    strong = band & (clean[sharpest] > 2 * noise)
+    if np.count_nonzero(strong) < 6:
+        raise InputError("the target has too little texture, or the picture too much noise, to measure blur")
+    diameters = np.array(
+        [fit_disc(frequency[strong], np.sqrt(one[strong] / clean[sharpest][strong])) for one in clean]
+    )
+    diameters[sharpest] = np.nan
+    return _two_lines(positions, diameters, sharpest)
+
+
+def noise_of(
+    frequency: Float[np.ndarray, " bin"], power: Float[np.ndarray, "slice bin"]
+) -> Float[np.ndarray, " bin"]:
+    """Returns the power of the noise: what the slice with the least of it has, where that is not signal."""
+    least = power.min(axis=0)
+    return np.minimum(least, 2 * float(np.median(least[frequency > TOP])))
+
+
+def power_spectra(slices: Slices) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, "slice bin"]]:
+    """Returns frequencies, and the mean power of each slice around each of them, of green over its mean.
+
+    It is the power of the differences between neighbouring pixels: that of pictures falls so steeply that
+    what a window spreads of the low frequencies would hide the high ones.
+    """
+    green = slices.mean(axis=1, dtype=np.float64)
+    green /= np.maximum(green.mean(axis=(1, 2), keepdims=True), TINY)
+    rows, cols = green.shape[1] - 1, green.shape[2] - 1
+    window = np.hanning(rows)[:, None] * np.hanning(cols)[None, :]
+    steps = green[:, 1:, :-1] - green[:, :-1, :-1], green[:, :-1, 1:] - green[:, :-1, :-1]
+    spectrum = np.sum([np.abs(np.fft.rfft2(one * window)) ** 2 for one in steps], axis=0)
+    radius = np.hypot(np.fft.fftfreq(rows)[:, None], np.fft.rfftfreq(cols)[None, :])
+    which = np.minimum((radius / 0.5 * BINS).astype(int), BINS)
+    count = np.maximum(np.bincount(which.ravel(), minlength=BINS + 1)[:BINS], 1)
+    power = np.stack([np.bincount(which.ravel(), one.ravel(), BINS + 1)[:BINS] / count for one in spectrum])
+    return (np.arange(BINS) + 0.5) * 0.5 / BINS, power
+
+
+def transfer(diameter: float, frequency: Float[np.ndarray, " bin"]) -> Float[np.ndarray, " bin"]:
+    """Returns what a disc leaves of each frequency."""
+    x = np.maximum(np.pi * diameter * frequency, 1e-6)
+    return np.abs(2 * j1(x) / x)
+
+
+def fit_disc(frequency: Float[np.ndarray, " bin"], ratio: Float[np.ndarray, " bin"]) -> float:
+    """Returns the diameter of the disc whose transfer is nearest to a ratio of amplitudes."""
+
+    def left(diameter: float) -> float:
+        return float(np.sum((np.minimum(ratio, 1.5) - transfer(diameter, frequency)) ** 2))
+
+    tried = np.geomspace(0.5, WIDEST, 60)
+    best = int(np.argmin([left(one) for one in tried]))
+    low, high = tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)]
+    return float(minimize_scalar(left, bounds=(low, high), method="bounded").x)
+
+
+def fit_line(x: PerSlice, y: PerSlice) -> Line:
+    """Returns a line through points, without those that lie far off it."""
+    kept = np.ones(len(x), dtype=bool)
+    for _ in range(3):
+        (slope, offset), cov = np.polyfit(x[kept], y[kept], 1), 0.0
+        left = y - (slope * x + offset)
+        spread = 1.4826 * float(np.median(np.abs(left[kept]))) + TINY
+        within = np.abs(left) <= 4 * spread
+        if np.count_nonzero(within) < FEW or (within == kept).all():
+            break
+        kept = within
+    count, width = int(np.count_nonzero(kept)), float(np.sum((x[kept] - x[kept].mean()) ** 2))
+    cov = float(np.sum(left[kept] ** 2)) / max(count - 2, 1) / max(width, TINY)
+    return Line(float(slope), math.sqrt(cov), float(-offset / slope) if slope else math.nan)
+
+
+def _two_lines(positions: PerSlice, diameters: PerSlice, sharpest: int) -> BlurGrowth:
+    """Returns the growth on either side of the sharpest slice, and where both meet."""
+    told = np.isfinite(diameters) & (diameters > DIAMETERS[0]) & (diameters < DIAMETERS[1])
+    lines: dict[int, Line] = {}
+    for side in (1, -1):
+        some = np.flatnonzero(told & (side * (positions - positions[sharpest]) > 0))
+        away = side * (some - sharpest)
+        order = some[np.argsort(away)]
+        rising = order[: _rising(diameters[order])]
+        if len(rising) >= FEW:
+            lines[side] = fit_line(positions[rising], diameters[rising])
+    if not lines:
+        raise InputError(
+            f"fewer than {FEW} slices on each side of focus are blurred by {DIAMETERS[0]:g} to "
+            f"{DIAMETERS[1]:g} pixels: sweep farther, or by smaller steps"
+        )
+    slopes = {side: side * line.slope for side, line in lines.items()}
+    growth = float(np.mean(list(slopes.values())))
+    error = math.sqrt(sum(line.error**2 for line in lines.values())) / len(lines)
+    zeros = [line.zero for line in lines.values()]
+    return BlurGrowth(
+        growth, error, slopes.get(1, math.nan), slopes.get(-1, math.nan), float(np.mean(zeros)), diameters
+    )
+
+
+def _rising(diameters: PerSlice) -> int:
+    """Returns how many diameters, going away from focus, come before they stop growing for good."""
+    for at in range(1, len(diameters)):
+        if diameters[at] < 0.7 * diameters[:at].max():
+            return at
+    return len(diameters)
+
+
+def disparity(views: Float32[np.ndarray, "2 row col"]) -> float:
+    """Returns by how many pixels the right view lies right of the left one, between whole pixels.
+
+    The shift that brings the views closest together, by their slope along the columns (Lucas and Kanade),
+    again and again; without what is larger than the detail, which is shading.
+    """
+    left, right = (_detail(one.astype(np.float64)) for one in views)
+    inner = slice(BORDER, -BORDER), slice(BORDER, -BORDER)
+    total = 0.0
+    for _ in range(ROUNDS):
+        back = shift(right, (0.0, -total), order=3, mode="nearest")
+        slope = np.gradient((left + back) / 2, axis=1)[inner]
+        step = -float(np.sum(slope * (back - left)[inner])) / max(float(np.sum(slope**2)), TINY)
+        total = float(np.clip(total + step, -LARGEST_PX, LARGEST_PX))
+    return total
+
+
+def _detail(picture: Float[np.ndarray, "row col"]) -> Float[np.ndarray, "row col"]:
+    picture = picture / max(float(picture.mean()), TINY)
+    return gaussian_filter(picture, SMOOTH_PX) - gaussian_filter(picture, SHADING_PX)
+
+
+def fit_disparity(slices: Slices, positions: PerSlice, blur: BlurGrowth) -> Line:
+    """Returns how fast the views move against each other, near focus, where they are still alike.
+
+    Raises:
+        InputError: If too few slices tell.
+    """
+    away = np.abs(positions - blur.focus) * blur.growth
+    some = np.flatnonzero(away <= NEAR_PX)
+    if len(some) < FEW:
+        raise InputError(f"fewer than {FEW} slices are within {NEAR_PX:g} pixels of blur of focus")
+    return fit_line(positions[some], np.array([disparity(slices[at]) for at in some]))

@@ -1,0 +1,88 @@
+"""From a camera to a recording: its lens is swept from far to near, and a frame kept at each position."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dioptre.cameras.base import Camera, Frame, Scaled
+from dioptre.dataset.recordings import Recording, write_recording
+from dioptre.errors import CameraError, InputError
+from dioptre.loop.drive import Drive, Halt, Rules
+from dioptre.loop.journal import Act
+from dioptre.pipeline.settings import Sweep
+
+Progress = Callable[[int, int], None]
+
+
+def places_of(camera: Camera, how: Sweep) -> list[int]:
+    """Returns the positions that are recorded, rising.
+
+    Raises:
+        InputError: If the ladder does not have them.
+    """
+    last = len(camera.grid) - 1
+    first, end = how.limits or (0, last)
+    if not (0 <= first < end <= last) or how.every < 1:
+        raise InputError(
+            f"a sweep leads from a position to a nearer one of 0..{last}, by one or more at a time, not from "
+            f"{first} to {end} by {how.every}"
+        )
+    return list(range(first, end + 1, how.every))
+
+
+def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progress) -> Recording:
+    """Writes a sweep of a camera as a stack, and returns what is known of it.
+
+    Args:
+        camera: The camera, open.
+        device: Its address.
+        out: A folder, new or empty.
+        how: Which positions.
+        progress: Told how many frames there are, and of how many.
+
+    Raises:
+        CameraError: If the camera fails, or the time is up; what was taken so far stays in the folder, which
+            is then no complete recording.
+    """
+    places = places_of(camera, how)
+    rules = Rules((places[0], places[-1]), how.backlash, how.settle, how.timeout)
+    drive = Drive(camera, rules, threading.Event())
+    drive.act = Act.SWEEP
+    when: list[float] = []
+
+    def frames() -> Iterator[Frame]:
+        for at in places:
+            frame = drive.capture(at)
+            when.append(drive.steps[-1].seconds)
+            progress(len(when), len(places))
+            yield frame
+
+    found: list[Recording] = []
+
+    def describe() -> Recording:
+        found.append(describe_sweep(camera, device, places, when))
+        return found[0]
+
+    try:
+        write_recording(out, frames(), describe)
+    except Halt as halt:
+        raise CameraError(f"{device}: {halt.sentence}") from None
+    finally:
+        drive.close()
+    return found[0]
+
+
+def describe_sweep(camera: Camera, device: str, places: list[int], when: list[float]) -> Recording:
+    """Returns what is known of frames at some positions of a camera."""
+    own = camera if isinstance(camera, Scaled) else None
+    dioptres = camera.grid.dioptres[places]
+    return Recording(
+        device=device,
+        dioptres=[float(one) if np.isfinite(one) else None for one in dioptres],
+        unit=None if own is None else own.unit,
+        positions=() if own is None else tuple(float(one) for one in np.asarray(own.positions)[places]),
+        where=camera.where,
+        seconds=tuple(round(one, 4) for one in when),
+    )

@@ -1,0 +1,130 @@
+"""`dioptre run`, `record` and `camera`, as a user types them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.command_line import refused, run_json
+
+from dioptre.cli import main
+from dioptre.cli.console import BAD_INPUT, DONE, FOCUSED, NOT_FOCUSED
+from dioptre.cli.live import curve
+from dioptre.dataset.recordings import Recording
+
+TARGET = "simulated:1,target,64,exact"
+MEASURE = ("--method", "laplacian-variance", "--risk", "0.2")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("sweeps") / "target"
+    assert main(["record", "--device", TARGET, str(out), "--every", "2"]) == DONE
+    return out
+
+
+def test_a_run_is_shown_step_by_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    assert main(["run", "--device", TARGET, *MEASURE, "--trace", str(trace)]) == FOCUSED
+    shown = capsys.readouterr().out
+    steps = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert shown.count("sweep ") == sum(one["act"] == "sweep" for one in steps)
+    assert "focused" in shown
+    assert steps[-1]["index"] == pytest.approx(24, abs=2)  # 5.03 dioptres
+    assert main(["run", "--device", TARGET, *MEASURE, "--trace", str(trace)]) == BAD_INPUT
+
+
+def test_json_is_all_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(capsys, "run", "--device", TARGET, *MEASURE, "--roi", "8,8,48,48", "--limits", "10,40")
+    assert found["state"] == "focused"
+    assert found["roi"] == [8, 8, 48, 48]
+    assert found["left_at"] == found["index"]
+    assert {one["index"] for one in found["trace"]} <= set(range(10, 41))
+
+
+def test_a_run_that_fails_says_why_and_where_the_lens_is(capsys: pytest.CaptureFixture[str]) -> None:
+    device = ("run", "--device", TARGET, *MEASURE, "--limits", "0,12", "--start", "3")
+    assert main(list(device)) == NOT_FOCUSED
+    said = capsys.readouterr()
+    assert "not focused: " in said.err
+    assert "at 3" in said.out
+
+
+def test_a_recording_is_read_by_other_commands(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    positions = str(recorded / "positions.csv")
+    found = run_json(capsys, "focus", str(recorded), "--positions", positions)
+    assert found["state"] == "focused"
+    assert found["dioptres"] == pytest.approx(5.03, abs=0.4)
+    again = run_json(capsys, "run", "--device", f"replay:{recorded}", *MEASURE)
+    assert again["state"] == "focused"
+    assert abs(again["index"] - found["index"]) <= 1
+    known = Recording.read(recorded)
+    assert known is not None
+    assert len(known.grid) == 25
+    assert known.device == TARGET
+
+
+def test_a_folder_in_use_is_not_written_over(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "is not empty" in refused(capsys, "record", "--device", TARGET, str(recorded))
+
+
+def test_a_recording_that_is_damaged_is_said(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("slice_0000_left.png", "slice_0000_right.png"):
+        (tmp_path / name).write_bytes((recorded / name).read_bytes())
+    (tmp_path / "recording.json").write_text('{"kind": "recording"}')
+    assert "does not describe a recording" in refused(capsys, "run", "--device", f"replay:{tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("run", "--device", "webcam"), "a device is one of replay:STACK"),
+        (("run", "--device", "replay"), "say which stack is replayed"),
+        (("run", "--device", "replay:nowhere"), "nowhere"),
+        (("run", "--device", "simulated:x"), "a simulated camera is a seed"),
+        (("run", "--device", TARGET, "--limits", "3"), "--limits takes FIRST,LAST"),
+        (("run", "--device", TARGET, "--roi", "1,2"), "--roi takes x,y,w,h"),
+        (("run", "--device", TARGET, "--method", "nonesuch"), "nonesuch"),
+        (("record", "--device", TARGET, "x", "--every", "0"), "by one or more at a time"),
+        (("record", "--device", TARGET, "x", "--limits", "5", "60"), "of 0..48"),
+        (("camera", "--device", TARGET, "no/such/folder.toml"), "there is no folder"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(list(arguments)) == BAD_INPUT
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_camera_is_measured_and_its_file_is_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "mine.toml"
+    device = "simulated:1,target,exact"
+    assert main(["camera", "--device", device, str(out), "--every", "2"]) == DONE
+    said = capsys.readouterr().out
+    assert "blur grows by" in said
+    assert "sure to" in said
+    found = run_json(capsys, "camera", "--device", device, str(out), "--every", "2", "--overwrite")
+    assert found["growth_px"] == pytest.approx(2.96, rel=0.3)  # of a phone that was drawn
+    assert found["unit"] == "dioptres"
+
+
+def test_a_long_ladder_is_drawn_in_few_columns() -> None:
+    scores = [float("-inf")] * 1001
+    scores[100], scores[500] = 1.0, 2.0
+    line = curve(scores, 500)
+    assert len(line) == 66
+    assert "[█]" in line
+    assert "▁" in line
