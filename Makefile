@@ -10,7 +10,7 @@ DOCS := $(VENV)/.docs
 BARE := .venv-base
 PIP := -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-base check format docs bench browser indi clean help
+.PHONY: demo test test-base check format docs notebooks bench browser indi clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -35,6 +35,11 @@ format: $(ALL) ## rewrite the source in the project's format
 
 docs: $(DOCS) ## the site, built strictly into site/
 	$(BIN)/mkdocs build --strict --quiet
+
+notebooks: $(ALL) ## run docs/notebooks again, whose outputs are kept
+	$(BIN)/python $(PIP) --group notebooks
+	cd docs/notebooks && ../../$(BIN)/jupyter-execute --inplace *.ipynb
+	$(BIN)/python docs/notebooks.py docs/notebooks/*.ipynb
 
 bench: $(ALL) ## the speed tables, as ratios in one run
 	$(BIN)/dioptre bench

@@ -3,7 +3,7 @@
     python -m benchmarks.streaming [FOLDER] [--slices 50]
 
 Writes JPEG pictures of 12 and 6 megapixels (a texture through focus), uncompressed TIFF and an .npy, into
-FOLDER or a temporary one. Each contender then runs three times in turn, each time in a process of its own,
+FOLDER or a temporary one. Each contender then runs five times in turn, each time in a process of its own,
 after one run that nobody times, so that the pictures are in the system's cache and the kernels compiled:
 
     laplacian   cv2.imread(..., IMREAD_GRAYSCALE), cv2.Laplacian(..., CV_64F).var(): the loop people write
@@ -11,8 +11,9 @@ after one run that nobody times, so that the pictures are in the system's cache 
     decoding    cv2.imread(..., IMREAD_UNCHANGED), and nothing else
     region      dioptre.focus(folder, roi=...) of 256 x 256 pixels
     all 37      every contrast measure of the paper, one after the other, of three slices
+    map         what `dioptre map` makes of three slices and of all, patches of 256 pixels
 
-Time is what passes and what the processors do, the best of three, without starting Python; memory is the
+Time is what passes and what the processors do, the best of five, without starting Python; memory is the
 peak.
 """
 
@@ -30,13 +31,16 @@ import cv2
 import numpy as np
 import tifffile
 
+from dioptre.dataset.pictures import open_pictures
 from dioptre.loop.focus import focus
 from dioptre.methods import METHODS
+from dioptre.pipeline.mapping import Places, map_stack
+from dioptre.pipeline.settings import Mapping as Settings
 from dioptre.problem import Problem
 
 SIZES: Mapping[str, tuple[int, int]] = {"12": (3000, 4000), "6": (2000, 3000)}
 ROI = (1200, 800, 256, 256)
-TURNS = 3
+TURNS = 5
 
 
 def laplacian(folder: Path) -> int:
@@ -70,8 +74,16 @@ def every(path: Path) -> int:
     return found.count(whole(path))
 
 
+def mapped(path: Path) -> int:
+    """Returns how many bytes the files of a map have."""
+    how = Settings(size=256, stride=128)
+    _, files = map_stack(open_pictures(path), Places(), how, lambda _done, _total: None)
+    return sum(map(len, files.values()))
+
+
 CONTENDERS: Mapping[str, Callable[[Path], int]] = {
     "laplacian": laplacian, "decoding": decoding, "focus": whole, "region": region, "all 37": every,
+    "map": mapped,
 }  # fmt: skip
 
 
@@ -120,7 +132,7 @@ def contend(name: str, path: Path) -> None:
 
 
 def table(rows: Sequence[tuple[str, str, Path]]) -> None:
-    """Prints the best of three of each row, and its ratio to the row that it is compared with."""
+    """Prints the best of some runs of each row, and its ratio to the row that it is compared with."""
     for name, _, path in rows:
         run(name, path)
     found: dict[str, list[dict[str, float]]] = {}
@@ -162,6 +174,7 @@ def main() -> None:
             ]
         )
         table([("all 37", "all 37", home / "three")])
+        table([("map", "map", home / "three"), ("map", "map", big)])
 
 
 if __name__ == "__main__":

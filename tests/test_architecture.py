@@ -31,7 +31,7 @@ DOORS = {
     "pycolmap": "groundtruth.sfm",
     "numba": "compiled",
     "tyro": "cli",
-    "cv2": ("dataset", "simulate", "groundtruth", "bench.captures", "cameras.opencv"),
+    "cv2": ("dataset", "simulate", "groundtruth", "bench.captures", "cameras.opencv", "methods.uncompiled"),
     "tifffile": "dataset",
     "OpenEXR": "dataset",
     "rawpy": "dataset.decoding",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dioptre.cli import COMMANDS
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if page.name != "log.md"]  # which keeps its history
@@ -81,3 +83,8 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 def test_links_lead_somewhere(page: Path) -> None:
     links = LINK.findall(page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_reference_has_every_command() -> None:
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^## dioptre (\S+)$", page, re.MULTILINE)) == set(COMMANDS)

@@ -6,6 +6,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import tifffile
 from scipy import ndimage
 from tests.cli.command_line import refused, run_json
 
@@ -107,3 +108,35 @@ def test_a_map_does_not_lie_among_the_pictures(stack: Path, capsys: pytest.Captu
     before = sorted(stack.iterdir())
     assert "holds the pictures" in refused(capsys, "map", str(stack), str(stack / ".." / stack.name))
     assert sorted(stack.iterdir()) == before
+
+
+def test_colours_of_files_are_those_of_the_picture_in_focus(stack: Path, tmp_path: Path) -> None:
+    for file in stack.iterdir():
+        grey = cv2.imread(str(file), cv2.IMREAD_UNCHANGED)
+        cv2.imwrite(str(file), np.stack([grey // 2, grey, grey // 4], axis=-1))  # blue, green, red
+    assert main(["map", str(stack), str(tmp_path / "map"), *SMALL]) == DONE
+    whole = cv2.imread(str(tmp_path / "map" / "all-in-focus.png"), cv2.IMREAD_UNCHANGED)
+    assert whole.shape == (96, 128, 3)
+    blue, green, red = whole.reshape(-1, 3).mean(axis=0)
+    assert green > 1.8 * blue > 3 * red
+
+
+def test_a_channel_and_the_z_step_of_a_file(
+    stack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes = np.stack(
+        [cv2.imread(str(stack / f"frame{at}.png"), cv2.IMREAD_UNCHANGED) for at in range(SLICES)]
+    )
+    file, out = tmp_path / "cells.ome.tif", tmp_path / "map"
+    about = {"axes": "CZYX", "PhysicalSizeZ": 0.5, "PhysicalSizeZUnit": "µm", "Channel": {"Name": ["A", "B"]}}
+    tifffile.imwrite(file, np.stack([codes[::-1], codes]), metadata=about)
+    assert "--channel" in refused_after_progress(capsys, "map", str(file), str(out), *SMALL)
+    found = run_json(capsys, "map", str(file), str(out), *SMALL, "--channel", "B")
+    assert found["slices"] == [FAR, NEAR]
+    np.testing.assert_allclose(np.load(out / "um.npy"), 0.5 * np.load(out / "index.npy"), atol=0.25)
+
+
+def test_axes_that_look_turned_name_their_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "turned.npy", np.zeros((96, 128, 12), np.uint8))
+    told = refused_after_progress(capsys, "map", str(tmp_path / "turned.npy"), str(tmp_path / "map"))
+    assert "--axes" in told

@@ -9,6 +9,8 @@ import cv2
 import numpy as np
 import pytest
 import tifffile
+from tests.dataset.czi_files import write_czi
+from tests.dataset.nd2_files import write_nd2
 from tests.dataset.picture_files import COLS, ROWS, noise, refusal, write, write_series
 
 from dioptre.dataset.axes import Wanted
@@ -275,3 +277,37 @@ def test_czi_scenes_are_positions(tmp_path, monkeypatch):
     np.testing.assert_array_equal(found.codes[:, 0], stack[0, 1, 2, ..., 0])
     np.testing.assert_allclose(found.um, [0.0, 0.5, 1.0, 1.5])
     assert [one.label for one in open_stacks(tmp_path / "s.czi")][3] == "position 1, channel 0"
+
+
+XML = """<ImageDocument><Metadata><Information><Image><Dimensions><Channels>
+<Channel Id="Channel:0" Name="DAPI"/><Channel Id="Channel:1" Name="GFP"/></Channels></Dimensions></Image>
+</Information><Scaling><Items><Distance Id="Z"><Value>3E-07</Value></Distance></Items></Scaling>
+</Metadata></ImageDocument>"""
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_a_czi_file_is_read_by_its_own_library(tmp_path, dtype):
+    pytest.importorskip("czifile")
+    codes = np.random.default_rng(0).integers(0, 200, (2, 5, 24, 32)).astype(dtype)
+    write_czi(tmp_path / "cells.czi", codes, "CZYX", XML)
+    first, second = open_stacks(tmp_path / "cells.czi")
+    np.testing.assert_array_equal(second.codes[:, 0], codes[1])
+    assert (first.label, second.label) == ("channel DAPI", "channel GFP")
+    np.testing.assert_allclose(first.um, 0.3 * np.arange(5))
+    (chosen,) = open_stacks(tmp_path / "cells.czi", Wanted(channel="GFP"))
+    np.testing.assert_array_equal(chosen.codes, second.codes)
+
+
+@pytest.mark.parametrize("step", [0.4, 0.0])
+def test_an_nd2_file_is_read_by_its_own_library(tmp_path, step):
+    pytest.importorskip("nd2")
+    codes = np.random.default_rng(0).integers(0, 60000, (5, 2, 24, 32)).astype(np.uint16)
+    write_nd2(tmp_path / "cells.nd2", codes, ["DAPI", "GFP"], step)
+    first, second = open_stacks(tmp_path / "cells.nd2")
+    np.testing.assert_array_equal(first.codes[:, 0], codes[:, 0])
+    np.testing.assert_array_equal(second.codes[:, 0], codes[:, 1])
+    assert (first.label, second.label) == ("channel DAPI", "channel GFP")
+    if step:
+        np.testing.assert_allclose(first.um, step * np.arange(5))
+    else:
+        assert first.um is None  # nobody said, and the library says 1

@@ -13,6 +13,7 @@ from cv2.utils import logging as cv2_logging
 from tests.dataset.picture_files import COLS, ROWS, noise, refusal, write, write_series
 
 from dioptre.dataset import decoding as module
+from dioptre.dataset.axes import Wanted
 from dioptre.dataset.pictures import Pictures, open_pictures, read_look, read_photographs, read_pictures
 from dioptre.dataset.stacks import Window
 from dioptre.errors import InputError, StackFileError
@@ -58,6 +59,15 @@ def test_colour_becomes_green(tmp_path, channels, dtype):
     codes = read_pictures(tmp_path).codes
     np.testing.assert_array_equal(codes, colour[:, None, ..., 1])
     assert codes.flags.c_contiguous
+
+
+def test_of_a_jpeg_the_luma_is_read(tmp_path):
+    colour = np.zeros((32, 48, 3), np.uint8)
+    colour[:, 24:] = (200, 100, 50)  # blue, green, red
+    write(tmp_path / "0.jpg", colour)
+    codes = read_pictures(tmp_path).codes[0, 0]
+    assert abs(int(codes[16, 40]) - round(0.114 * 200 + 0.587 * 100 + 0.299 * 50)) <= 1
+    assert codes[16, 5] <= 1
 
 
 def test_grey_with_alpha_becomes_grey(tmp_path):
@@ -354,3 +364,11 @@ def test_a_stack_larger_than_the_memory_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "decode_picture", no_memory)
     assert "0.png does not fit in memory: Unable to allocate 1 TiB" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("wanted", [{"channel": "3"}, {"time": 1}, {"position": 0}, {"axes": "ZYX"}])
+def test_single_pictures_have_no_axes_to_choose_from(tmp_path, wanted):
+    write_series(tmp_path, ["0.png", "1.png", "2.png"])
+    (name,) = wanted
+    with pytest.raises(StackFileError, match=f"{tmp_path.name}.*{name}=..."):
+        open_pictures(tmp_path, Wanted(**wanted))

@@ -33,3 +33,10 @@ def test_each_pixel_comes_from_its_slice() -> None:
     at = np.array([[0.0, 1.0, 2.0, 0.5]] * 4)
     np.testing.assert_array_equal(all_in_focus(frames, at), [[0, 10, 20, 5]] * 4)
     assert all_in_focus(frames, at).dtype == np.uint8
+
+
+def test_colours_come_from_their_slices_too() -> None:
+    frames = (np.full((4, 4, 3), (10 * at, 0, 5), np.uint8) for at in range(3))
+    found = all_in_focus(frames, np.array([[0.0, 1.0, 2.0, 0.5]] * 4))
+    np.testing.assert_array_equal(found[..., 0], [[0, 10, 20, 5]] * 4)
+    assert (found[..., 2] == 5).all()

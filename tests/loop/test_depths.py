@@ -4,12 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from dioptre.errors import InputError
-from dioptre.loop.depths import Subject, centre_weight, find_depths, less_sure_of_two, to_subject
+from dioptre.loop.depths import (
+    Subject,
+    centre_weight,
+    find_depths,
+    joined_on_plateau,
+    less_sure_of_two,
+    to_subject,
+)
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import focus
-from dioptre.loop.result import FocusResult, Roi
+from dioptre.loop.result import Depth, FocusResult, Roi
 from dioptre.loop.verdict import Reason, State, judge
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
@@ -221,3 +229,40 @@ def test_two_peaks_of_a_stack_are_named(planes: dict[int, np.ndarray]) -> None:
 def test_a_result_of_one_peak_has_no_rivals(planes: dict[int, np.ndarray]) -> None:
     result: FocusResult = focus(planes[FAR])
     assert result.rivals == ()
+
+
+def test_a_network_answers_for_each_depth_of_a_large_picture() -> None:
+    camera, rng = CameraModel.pixel3(), np.random.default_rng(0)
+    far, near = (
+        plane_stack(camera, float(camera.grid.dioptres[at]), dead_leaves(250, 250, rng), rng).mean(axis=1)
+        for at in (12, 36)
+    )
+    deep = np.concatenate([np.tile(far, (1, 2, 1)), np.tile(near, (1, 2, 1))], axis=2)
+    result = focus(deep, "l2a-stack-green", grid=camera.grid)
+    assert Reason.SEVERAL_DEPTHS in result.reasons
+    assert [one.method for one in result.regions] == ["l2a-stack-green"] * 2
+    assert [abs(depth.index - at) <= 4 for depth, at in zip(result.depths, (12, 36), strict=True)] == [
+        True
+    ] * 2
+    assert focus(far, "l2a-stack-green", grid=camera.grid).depths == ()  # a patch as it was trained on
+
+
+def test_a_plateau_is_one_depth_though_its_tiles_peak_anywhere_on_it() -> None:
+    rng = np.random.default_rng(0)
+    base = ndimage.gaussian_filter(rng.random((160, 200)), 0.7)
+    slices = [ndimage.gaussian_filter(base, 0.3 + 0.3 * max(0, 16 - at)) for at in range(25)]
+    stack = np.stack(slices) + rng.normal(0, 0.002, (25, 160, 200))
+    for one, positions in ((stack, None), (stack[::-1], np.linspace(3, 1, 25))):
+        result = focus(one.astype(np.float32), dioptres=positions)
+        assert result.plateau is not None
+        assert result.depths == ()
+        assert Reason.PLATEAU in result.reasons
+        assert Reason.SEVERAL_DEPTHS not in result.reasons
+
+
+def test_what_lies_off_a_plateau_is_another_depth() -> None:
+    depths = [Depth(at, 0.3, 0.3, Roi(at, 0, 16, 16)) for at in (3, 18, 22)]
+    joined = joined_on_plateau(depths, (16, 24))
+    assert [one.index for one in joined] == [3, 18]
+    assert joined[1].share == pytest.approx(0.6)
+    assert joined_on_plateau(depths, None) == tuple(depths)

@@ -69,6 +69,14 @@ def test_a_curve_that_still_rises_always_peaks_at_the_edge(beyond: float, width:
             assert verdict.plateau is None
 
 
+def test_an_end_where_the_score_still_rises_is_not_believed() -> None:
+    verdict = judged(bell(25, 28.0, 4.0))
+    assert verdict.reasons == (Reason.PEAK_AT_EDGE,)
+    assert verdict.confidence < 0.25
+    assert verdict.risk > 0.5
+    assert verdict.expected_error is None  # nothing tells how far beyond the focus lies
+
+
 def test_noise_does_not_hide_that_a_curve_rises_to_its_end() -> None:
     """Also where the highest slice is not quite the last one."""
     focused = [judged(np.linspace(0, 1, 25) ** 2, 0.01, seed).state is State.FOCUSED for seed in range(100)]

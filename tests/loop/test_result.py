@@ -111,9 +111,10 @@ def test_a_plot_marks_plateau_rivals_and_all_regions(result: FocusResult) -> Non
     figure = replace(mine, plateau=(3, 5), rivals=(9,), regions=(mine, other), depths=depths).plot()
     curve, frame = figure.axes[:2]
     _, labels = curve.get_legend_handles_labels()
-    assert labels == ["sharp from slice 3 to 5", "slice 9, 50%", "chosen"]
+    assert labels == ["sharp from slice 3 to 5", "slice 9, 50%", "slice 4, 50% (chosen)"]
     assert [text.get_text() for text in curve.texts] == ["nearly as sharp"]
-    assert len(frame.lines) == 4  # both regions, the one that decided once more, and the pieces' place
+    boxes = 4  # both regions, the one that decided once more, and the pieces' place
+    assert len(frame.lines) == 2 * boxes  # each on a pale line that shows on any picture
 
 
 @needs_matplotlib

@@ -97,7 +97,7 @@ def _print_table(answers: Sequence[Answer]) -> None:
             escape(one.pictures.title),
             result.state.value,
             escape(one.pictures.names[result.index]),
-            f"{result.position:.2f}",
+            f"{result.position:.2f}" if result.position_um is None else f"{result.position_um:.6g} µm",
             f"{result.confidence:.2f}",
             ", ".join(reason.value for reason in result.reasons),
         )

@@ -83,7 +83,7 @@ def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     if result.dioptres is not None:
         table.add_row("focus", _focus(result.dioptres))
     if result.position_um is not None:
-        table.add_row("position", f"{result.position_um:.6g} µm")
+        table.add_row("height", f"{result.position_um:.6g} µm")
     if result.plateau is not None:
         table.add_row("plateau", "sharp from slice {} to {}".format(*result.plateau))
     if result.rivals:

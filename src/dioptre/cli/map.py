@@ -9,28 +9,34 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from dioptre.cli.console import DONE, progress
+from dioptre.cli.focus_answers import naming_flags
 from dioptre.errors import InputError, StackFileError
 from dioptre.pipeline.settings import Mapping
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from dioptre.loop.focus_map import FocusMap
+    from dioptre.pipeline.mapping import Places
 
 
 @dataclass(frozen=True)
 class Map:
     """Map the focus of a stack over its frame: index, dioptres and confidence of every patch.
 
-    Writes index.npy, dioptres.npy (if the positions are known), confidence.npy, focused.npy, map.png (in
-    colour with a scale; the extra `figures`) and all-in-focus.png into a folder.
+    Writes index.npy, dioptres.npy or um.npy (if the positions are known), confidence.npy, focused.npy,
+    map.png (in colour with a scale; the extra `figures`) and all-in-focus.png into a folder. Slices are
+    read one by one, so that memory does not grow with a stack.
 
     Attributes:
         stack: A folder of pictures, a multi-page TIFF, a .npy or a .npz, as for `dioptre focus`.
         out: Folder to write.
         mapping: Which method, and which patches.
+        axes: What the axes of an array or a TIFF are, a letter each, as for `dioptre focus`; such as YXZ.
+        channel: Which channel of a microscope's file, by its name or its number from 0.
+        time: Which time of it, from 0.
+        position: Which position of the stage, from 0.
+        views: Two channels are the left and the right view.
         positions: Where each picture was focused: `names`, a list 0.2,0.4,0.6, START:STEP, a file, or
-            `learnaf`, as for `dioptre focus`.
+            `learnaf`, as for `dioptre focus`; by default as a microscope's file tells.
         unit: What the positions are.
         json: Print what was found as JSON.
         overwrite: Overwrite files of the same name that a map did not write.
@@ -40,8 +46,13 @@ class Map:
     stack: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STACK")]
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     mapping: Annotated[Mapping, tyro.conf.OmitArgPrefixes]
+    axes: Annotated[str | None, tyro.conf.arg(metavar="LETTERS")] = None
+    channel: Annotated[str | None, tyro.conf.arg(metavar="NAME|N")] = None
+    time: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    position: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    views: bool = False
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
-    unit: Literal["dioptres", "metres"] = "dioptres"
+    unit: Literal["dioptres", "metres", "um"] = "dioptres"
     json: bool = False
     overwrite: bool = False
     max_gigabytes: Annotated[float | None, tyro.conf.arg(metavar="GB")] = None
@@ -49,8 +60,9 @@ class Map:
 
 def run_map(config: Map) -> int:
     """Writes the map of a stack."""
+    from dioptre.dataset.axes import Wanted  # noqa: PLC0415
     from dioptre.dataset.limits import set_limit  # noqa: PLC0415
-    from dioptre.dataset.pictures import read_pictures  # noqa: PLC0415
+    from dioptre.dataset.pictures import open_pictures  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.pipeline.mapping import MAP, map_stack, write_map  # noqa: PLC0415
 
@@ -60,11 +72,12 @@ def run_map(config: Map) -> int:
         raise InputError(f"{config.out} is a file, not a folder for a map")
     if config.out.exists() and config.out.resolve() == config.stack.resolve():
         raise InputError(f"{config.out} holds the pictures: a map among them would be read as one of them")
-    with progress("reading pictures", config.json) as moved:
-        pictures = read_pictures(config.stack, moved)
-    values = None if config.positions is None else _dioptres(config, pictures.names)
-    with progress("mapping (the first run compiles the measure)", config.json) as moved:
-        found, files = map_stack(pictures.codes, pictures.names, values, config.mapping, moved)
+    with naming_flags(str(config.stack)):
+        wanted = Wanted(config.axes, config.channel, config.time, config.position, config.views)
+        pictures = open_pictures(config.stack, wanted)
+        places = _places(config, pictures.names)
+        with progress("mapping (the first run compiles the measure)", config.json) as moved:
+            found, files = map_stack(pictures, places, config.mapping, moved)
     about = _summary(config, found, sorted(files))
     write_map(config.out, files, config.mapping, {"stack": config.stack.name}, config.overwrite)
     if config.json:
@@ -81,12 +94,15 @@ def run_map(config: Map) -> int:
     return DONE
 
 
-def _dioptres(config: Map, names: tuple[str, ...]) -> "np.ndarray[Any, Any]":
+def _places(config: Map, names: tuple[str, ...]) -> "Places":
+    """Returns where the slices were taken, as far as it is told."""
     from dioptre.dataset.positions import read_positions  # noqa: PLC0415
     from dioptre.loop.inputs import to_ladder  # noqa: PLC0415
     from dioptre.optics import FocusGrid, metres_to_dioptres  # noqa: PLC0415
+    from dioptre.pipeline.mapping import Places  # noqa: PLC0415
 
-    assert config.positions is not None
+    if config.positions is None:
+        return Places()
     if config.positions == "learnaf":
         values: Any = FocusGrid.learnaf().dioptres
     else:
@@ -95,14 +111,15 @@ def _dioptres(config: Map, names: tuple[str, ...]) -> "np.ndarray[Any, Any]":
         except StackFileError as error:
             raise StackFileError(f"{error} (--positions)") from None
         values = metres_to_dioptres(values) if config.unit == "metres" else values
-    to_ladder(len(names), None, values, None)  # says what is wrong with them
-    return values
+    places = Places(um=values) if config.unit == "um" else Places(dioptres=values)
+    to_ladder(len(names), None, places.dioptres, places.um)  # says what is wrong with them
+    return places
 
 
 def _summary(config: Map, found: "FocusMap", files: list[str]) -> dict[str, Any]:
     """Returns what was found as plain JSON."""
     inside = found.index[found.focused]
-    focus = None if found.dioptres is None else found.dioptres[found.focused]
+    focus, um = (None if one is None else one[found.focused] for one in (found.dioptres, found.um))
     return {
         "stack": str(config.stack),
         "out": str(config.out),
@@ -110,6 +127,7 @@ def _summary(config: Map, found: "FocusMap", files: list[str]) -> dict[str, Any]
         "focused": float(found.focused.mean()),
         "slices": [int(inside.min()), int(inside.max())] if inside.size else None,
         "dioptres": None if focus is None or not focus.size else [float(focus.min()), float(focus.max())],
+        "um": None if um is None or not um.size else [float(um.min()), float(um.max())],
         "confidence": float(found.confidence.mean()),
         "method": found.method,
         "files": files,

@@ -1,4 +1,4 @@
-"""`dioptre warm`: compile what the first run of a method would have to compile."""
+"""`dioptre warm`: compile what a first run would have to compile, or would do without."""
 
 import sys
 from dataclasses import dataclass
@@ -8,9 +8,10 @@ from dioptre.cli.console import DONE, progress
 
 @dataclass(frozen=True)
 class Warm:
-    """Compile the default measure now, so that no first run waits for it. `make` does so when it installs.
+    """Compile the default measure now, or all, so that no first run waits for it. `make` does so at install.
 
-    What is compiled is kept beside the package, or in the user's cache if that cannot be written.
+    What is compiled is kept beside the package, or in the user's cache if that cannot be written. The first
+    run of the default measure does not wait for a compiler anyway, but is somewhat slower.
 
     Attributes:
         all: Compile every contrast and dual-pixel measure, which takes half a minute.
@@ -20,18 +21,18 @@ class Warm:
 
 
 def run_warm(config: Warm) -> int:
-    """Focuses a small stack with each method, which compiles it."""
+    """Scores a small stack with each method, which compiles it."""
     import numpy as np  # noqa: PLC0415
 
-    from dioptre.loop.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
-    from dioptre.methods import METHODS  # noqa: PLC0415
+    from dioptre.loop.focus import DEFAULT_METHOD  # noqa: PLC0415
+    from dioptre.methods import METHODS, scores  # noqa: PLC0415
     from dioptre.methods.frame import MEASURES  # noqa: PLC0415
 
     keys = [key for key in METHODS if key in MEASURES] if config.all else [DEFAULT_METHOD]
     stack = np.random.default_rng(0).random((3, 2, 64, 64)).astype(np.float32)
     with progress("compiling", False) as moved:
         for done, key in enumerate(keys, 1):
-            focus(stack, key)
+            scores(stack, [key])
             moved(done, len(keys))
     sys.stdout.write(f"compiled: {len(keys)} of {len(MEASURES)} measures\n")
     return DONE

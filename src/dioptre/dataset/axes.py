@@ -63,6 +63,20 @@ class Wanted:
             )
         object.__setattr__(self, "axes", axes)
 
+    def refuse_series(self, source: object) -> None:
+        """Refuses what is wanted of single pictures that only a file of many has.
+
+        Raises:
+            StackFileError: If an axis or one along it is asked for.
+        """
+        for name in ("axes", *MEMBERS.values()):
+            value = getattr(self, name)
+            if value is not None:
+                raise StackFileError(
+                    f"{source} holds single pictures, which have no {name.removesuffix('s')}s to choose: "
+                    f"leave out {value!r} ({name}=...)"
+                )
+
     def number_of(self, letter: str) -> str | int | None:
         """Returns which one along an axis of MEMBERS is wanted; None for all."""
         return {"P": self.position, "T": self.time, "C": self.channel}[letter]

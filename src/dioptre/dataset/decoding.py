@@ -1,6 +1,7 @@
 """One picture: a file's bytes in, its codes (row, col) out, at the full bit depth and unrotated.
 
-Of a picture in colour the green channel comes back. Nothing is scaled.
+Of a picture in colour the green channel comes back; of a JPEG its luma, which is stored apart and at full
+resolution, so that the colours, which mostly are not, need not be decoded. Nothing is scaled.
 """
 
 import io
@@ -25,6 +26,7 @@ HEIF_SUFFIXES = (".heic", ".heif")
 PLAIN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".pgm", ".webp", ".avif")
 PICTURE_SUFFIXES = (*PLAIN_SUFFIXES, *HEIF_SUFFIXES, *RAW_SUFFIXES)
 DISPLAY_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", *HEIF_SUFFIXES)  # with a gamma, if of 8 bits
+JPEG = b"\xff\xd8\xff"  # how such a file begins
 
 Picture = Shaped[np.ndarray, "row col"]
 
@@ -46,7 +48,7 @@ def decode_file(file: Path) -> Picture:
 
 
 def decode_picture(data: bytes, name: str) -> Picture:
-    """Returns the picture that a file's bytes hold, at its full bit depth; of colours the green channel.
+    """Returns the picture that a file's bytes hold, at its full bit depth: green, or the luma of a JPEG.
 
     Args:
         data: The whole file.
@@ -67,7 +69,9 @@ def decode_picture(data: bytes, name: str) -> Picture:
         raise StackFileError(f"{name} cannot be read as a picture: {error}") from None
     refuse_larger(name, size or 0, StackFileError)
     try:
-        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        luma = cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION
+        how = luma if data.startswith(JPEG) else cv2.IMREAD_UNCHANGED
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), how)
     except cv2.error as error:
         raise StackFileError(f"{name} cannot be read as a picture: {first_line(error)}") from error
     if picture is None or picture.size == 0:
@@ -75,6 +79,27 @@ def decode_picture(data: bytes, name: str) -> Picture:
             f"{name} cannot be read as a picture: it is damaged, cut short or something else"
         )
     return green(picture)
+
+
+def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
+    """Returns the colours of a picture, red first, for showing; None if it has none, or OpenCV cannot tell.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    import cv2  # noqa: PLC0415 (start-up time)
+
+    data = file.read_bytes()
+    if file.suffix.lower() not in PLAIN_SUFFIXES or not data or _is_broken_png(data):
+        return None
+    refuse_larger(file, picture_bytes(data) or 0, StackFileError)
+    try:
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    except cv2.error:
+        return None
+    if picture is None or picture.ndim != 3 or picture.shape[2] not in (3, 4):
+        return None
+    return np.ascontiguousarray(picture[..., 2::-1])
 
 
 def _decode_raw(file: Path) -> Picture:

@@ -5,8 +5,8 @@ import numpy as np
 from jaxtyping import UInt8, UInt16
 
 
-def to_png(picture: UInt8[np.ndarray, "row col"] | UInt16[np.ndarray, "row col"]) -> bytes:
-    """Returns a picture as a PNG file, 0 black and the dtype's largest value white."""
-    made, file = cv2.imencode(".png", picture)
+def to_png(picture: UInt8[np.ndarray, "row col *rgb"] | UInt16[np.ndarray, "row col *rgb"]) -> bytes:
+    """Returns a picture, grey or red, green and blue, as a PNG file, the dtype's largest value white."""
+    made, file = cv2.imencode(".png", picture if picture.ndim == 2 else picture[..., ::-1])
     assert made
     return file.tobytes()

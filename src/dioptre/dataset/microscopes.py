@@ -179,8 +179,11 @@ def _open_nd2(path: Path, wanted: Wanted) -> Volume:
         return window.cut(frame)
 
     volume = Volume(str(path), axes, shape, np.dtype(file.dtype), read)
-    channels = tuple(one.channel.name for one in getattr(file.metadata, "channels", None) or [])
-    volume = volume.told_by(channels, _positive(file.voxel_size().z))
+    told = getattr(file.metadata, "channels", None) or []
+    scale = getattr(told[0], "volume", None) if told else None
+    known = scale is None or scale.axesCalibrated[2]  # of what is not, nd2 says 1
+    step = _positive(file.voxel_size().z) if known else None
+    volume = volume.told_by(tuple(one.channel.name for one in told), step)
     return volume if wanted.axes is None else volume.renamed(wanted.axes)
 
 
@@ -209,7 +212,7 @@ def _positive(value: Any) -> float | None:
 
 
 def _open_czi(path: Path, wanted: Wanted) -> Volume:
-    """Returns the pictures of a Zeiss file, read a plane at a time."""
+    """Returns the pictures of a Zeiss file, which its library reads at once."""
     import czifile  # noqa: PLC0415 (an extra)
 
     with czifile.CziFile(path) as file:
@@ -225,7 +228,10 @@ def _open_czi(path: Path, wanted: Wanted) -> Volume:
     lead = letters[: letters.index("Y")].replace("S", "P")  # scenes are positions of the stage
     volume = volume_of_array(array, wanted.axes or lead + letters[letters.index("Y") :], str(path))
     step = re.search(r'<Distance Id="Z">\s*<Value>([^<]+)</Value>', text)
-    return volume.told_by((), _positive(float(step[1]) * 1e6) if step else None)
+    named = re.search(r"<Dimensions>.*?</Dimensions>", text, re.DOTALL)
+    channels = re.findall(r'<Channel [^>]*\bName="([^"]+)"', named[0] if named else "")
+    told = tuple(channels) if len(channels) == volume.size("C") else ()
+    return volume.told_by(told, _positive(float(step[1]) * 1e6) if step else None)
 
 
 def _check_blocks(path: Path, image: Any) -> None:

@@ -57,7 +57,7 @@ def open_stacks(paths: AnyPath | Sequence[AnyPath], wanted: Wanted = ALL) -> lis
     several = [paths] if isinstance(paths, (str, Path)) else list(paths)
     found = [path for one in several for path in _expanded(Path(one))]
     loose = [path for path in found if _is_picture(path)] if len(found) > 1 else []
-    stacks = [] if not loose else [_open_list(loose)]
+    stacks = [] if not loose else [_open_list(loose, wanted)]
     return [*stacks, *(stack for path in found if path not in loose for stack in _open(path, wanted))]
 
 
@@ -165,8 +165,9 @@ def _is_picture(path: Path) -> bool:
     return not is_tiff(path) or math.prod(open_tiff(path).shape[:-2]) == 1
 
 
-def _open_list(files: list[Path]) -> Pictures:
+def _open_list(files: list[Path], wanted: Wanted) -> Pictures:
     """Returns the stack of the files that were named one by one."""
+    wanted.refuse_series(files[0].parent)
     if len({file.resolve() for file in files}) < len(files):
         raise StackFileError("the same picture is named twice")
     folder = files[0].parent
@@ -199,4 +200,5 @@ def _open_folder(folder: Path, wanted: Wanted) -> list[Pictures]:
     files, skipped = leave_out_strays(list_pictures(folder))
     if len(files) == 1 and is_tiff(files[0]):
         return stacks_of(open_tiff(files[0], wanted), wanted)
+    wanted.refuse_series(folder)
     return [open_series(folder, pair_views(files), skipped=tuple(file.name for file in skipped))]

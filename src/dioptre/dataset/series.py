@@ -19,13 +19,14 @@ from dioptre.dataset.decoding import (
     PICTURE_SUFFIXES,
     PLAIN_SUFFIXES,
     Picture,
+    decode_colours,
     decode_file,
     quiet_readers,
 )
 from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.microscopes import reader_elsewhere
 from dioptre.dataset.names import natural_key, numbering, series_pattern, view_of, with_view, without_view
-from dioptre.dataset.stacks import Pictures, Views, Window
+from dioptre.dataset.stacks import Colours, Pictures, Views, Window
 from dioptre.dataset.tiff import TIFF_SUFFIXES, count_pages, open_tiff
 from dioptre.errors import StackFileError
 
@@ -128,6 +129,10 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
         views = [_read_alike(file, window, first, like) for file in slices[at]]
         return np.stack(views) if len(views) > 1 else views[0][None]  # which is not copied
 
+    def paint(at: int) -> Colours | None:
+        with naming_what_fails(slices[at][0]), quiet_readers():
+            return decode_colours(slices[at][0])
+
     return Pictures(
         source=str(source),
         shape=(len(slices), len(slices[0]), *like.shape),
@@ -136,6 +141,7 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
         reader=read,
         notes=tuple(gaps_in([views[0].name for views in slices])),
         display=display,
+        painter=paint if len(slices[0]) == 1 else None,
         **known,
     )
 

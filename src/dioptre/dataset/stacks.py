@@ -23,6 +23,7 @@ PIXEL_BYTES = 4  # of what codes become
 
 Codes = Shaped[np.ndarray, "slice view row col"]
 Views = Shaped[np.ndarray, "view row col"]
+Colours = Shaped[np.ndarray, "row col 3"]
 Progress = Callable[[int, int], None]
 
 
@@ -89,6 +90,8 @@ class Pictures:
         display: Whether codes are those of a display, with the gamma of sRGB, as far as the format tells.
         parallel: Whether several threads may read slices, in any order.
         array: All codes, if they are in memory or mapped anyway.
+        painter: Returns the colours of a slice, red first, for showing; None if there are none, or nobody can
+            tell.
     """
 
     source: str
@@ -103,6 +106,7 @@ class Pictures:
     display: bool = False
     parallel: bool = True
     array: Codes | None = None
+    painter: Callable[[int], Colours | None] | None = None
 
     def __post_init__(self) -> None:
         if len(self.shape) != 4 or self.shape[1] not in (1, 2) or 0 in self.shape:
@@ -155,6 +159,11 @@ class Pictures:
             views = views.copy()  # a view of it would keep the whole picture
         return views.astype(views.dtype.newbyteorder("="), copy=False)
 
+    def colours(self, at: int) -> Colours | None:
+        """Returns the colours of a slice as its file has them, red first; None if it has none."""
+        found = None if self.painter is None else self.painter(at)
+        return found if found is not None and found.shape[:2] == self.shape[2:] else None
+
     def read_some(self, slices: Sequence[int]) -> Codes:
         """Returns the codes of a few slices."""
         return np.stack([self.read(at) for at in slices])
@@ -202,4 +211,5 @@ class Pictures:
             "um": self.um,
             "notes": self.notes,
             "display": self.display,
+            "painter": self.painter,
         }

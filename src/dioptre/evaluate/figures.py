@@ -33,7 +33,16 @@ def new_figure(width: float, height: float) -> "Figure":
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("drawing needs matplotlib: pip install 'dioptre[figures]'") from None
-    return Figure(figsize=(width, height), layout="constrained")
+
+    class ShownFigure(Figure):
+        """A figure that notebooks show, whatever they have been told about matplotlib."""
+
+        def _repr_png_(self) -> bytes:
+            file = BytesIO()
+            self.savefig(file, format="png", dpi=80)
+            return file.getvalue()
+
+    return ShownFigure(figsize=(width, height), layout="constrained")
 
 
 def focus_curve(

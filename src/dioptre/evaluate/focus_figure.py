@@ -1,4 +1,4 @@
-"""The figure of a result: its curve, where it looked, the chosen slice and its neighbours at full size."""
+"""The figure of a result: its curve, where it looked, and pieces of the chosen slice at full size."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -76,19 +76,25 @@ def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None
             label = f"slice {region.index}" + (f", {result.depths[at].share:.0%}" if result.depths else "")
             axes.plot(x, _heights(region.scores), color=OTHERS[at % len(OTHERS)], linewidth=1, label=label)
     heights = _heights(result.scores)
-    axes.plot(
-        x, heights, "-o", color=INK, markersize=3.5, linewidth=1.4, label="chosen" if result.regions else None
-    )
+    axes.plot(x, heights, "-o", color=INK, markersize=3.5, linewidth=1.4, label=_chosen_label(result))
     for rival in result.rivals:
         axes.plot(x[rival], heights[rival], "o", color=colour, fillstyle="none", markersize=9)
-        axes.annotate("nearly as sharp", (x[rival], heights[rival]), xytext=(0, -16), fontsize=8,
-                      textcoords="offset points", ha="center", va="top")  # fmt: skip
+        axes.annotate("nearly as sharp", (x[rival], heights[rival]), xytext=(9, 0), fontsize=8,
+                      textcoords="offset points", ha="left", va="center")  # fmt: skip
     axes.axvline(float(np.interp(result.position, np.arange(len(x)), x)), color=colour, linewidth=1.2)
     axes.plot(x[result.index], heights[result.index], "o", color=colour, markersize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=8)
+
+
+def _chosen_label(result: FocusResult) -> str | None:
+    """Returns what to call the curve that decided, if there are others."""
+    if not result.regions:
+        return None
+    shares = [f", {one.share:.0%}" for one in result.depths if one.index == result.index]
+    return f"slice {result.index}{shares[0] if shares else ''} (chosen)"
 
 
 def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
@@ -103,6 +109,7 @@ def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
             x, y, w, h = (value / shown.step for value in roi)
             left, right, top, bottom = x - 0.5, x + w - 0.5, y - 0.5, y + h - 0.5
             corners = [left, right, right, left, left], [top, top, bottom, bottom, top]
+            axes.plot(*corners, color="white", linewidth=width + 1.6, alpha=0.7)
             axes.plot(*corners, color=edge, linewidth=width, linestyle=style)
     _frame_axes(axes, "where it looked" if result.roi is not None else "the whole frame")
 

@@ -4,13 +4,15 @@ A map of patches (`loop.focus_map`) is spread over the pixels. Patches that are 
 slice of the nearest one that is; between neighbours at one depth slices are blended, at a depth edge not.
 """
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Shaped
 from scipy import ndimage
 
 EDGE: Final = 1.5  # slices between neighbouring patches from which on they are two depths
+BAND: Final = 256  # rows of a picture that are worked on at a time
 
 
 def filled_index(index: Int[np.ndarray, "r c"], focused: Bool[np.ndarray, "r c"]) -> Int[np.ndarray, "r c"]:
@@ -26,7 +28,7 @@ def pixel_index(
     rows: Float[np.ndarray, " r"],
     cols: Float[np.ndarray, " c"],
     shape: tuple[int, int],
-) -> Float[np.ndarray, "row col"]:
+) -> Float32[np.ndarray, "row col"]:
     """Returns the sharpest slice at every pixel, between slices where depth changes slowly.
 
     Args:
@@ -35,28 +37,37 @@ def pixel_index(
         cols: And the column.
         shape: Rows and columns of the picture.
     """
-    places = [
+    down, across = (
         np.interp(np.arange(length) + 0.5, centres, np.arange(len(centres)))
         for length, centres in zip(shape, (rows, cols), strict=True)
-    ]
-    grid = np.stack(np.meshgrid(*places, indexing="ij"))
-    smooth = ndimage.map_coordinates(index.astype(np.float64), grid, order=1, mode="nearest")
-    nearest = ndimage.map_coordinates(index.astype(np.float64), grid, order=0, mode="nearest")
-    return np.where(np.abs(smooth - nearest) > EDGE / 2, nearest, smooth)
+    )
+    found, values = np.empty(shape, np.float32), index.astype(np.float32)
+    for top in range(0, shape[0], BAND):  # of a large picture, little is held at a time
+        grid = np.stack(np.meshgrid(down[top : top + BAND], across, indexing="ij"))
+        smooth, nearest = (ndimage.map_coordinates(values, grid, order=way, mode="nearest") for way in (1, 0))
+        found[top : top + BAND] = np.where(np.abs(smooth - nearest) > EDGE / 2, nearest, smooth)
+    return found
 
 
 def all_in_focus(
-    frames: Shaped[np.ndarray, "slice row col"], at: Float[np.ndarray, "row col"]
-) -> Shaped[np.ndarray, "row col"]:
-    """Returns each pixel from the slice `at` it, or between two; in the frames' own dtype."""
-    low = np.clip(np.floor(at).astype(np.int64), 0, len(frames) - 1)
-    high = np.minimum(low + 1, len(frames) - 1)
-    part = at - low
-    out = np.zeros(at.shape)
-    for index in np.unique(np.concatenate([low.ravel(), high.ravel()])).tolist():
-        weight = np.where(low == index, 1 - part, 0.0) + np.where(high == index, part, 0.0)
-        weight = np.where((low == index) & (high == index), 1.0, weight)
-        out += np.where(weight > 0, weight * frames[index], 0.0)
-    if np.issubdtype(frames.dtype, np.integer):
-        out = np.rint(out)
-    return out.astype(frames.dtype)
+    frames: Iterable[Shaped[np.ndarray, "row col *rgb"]], at: Float[np.ndarray, "row col"]
+) -> Shaped[np.ndarray, "row col *rgb"]:
+    """Returns each pixel from the slice `at` it, or between two; in the frames' own dtype.
+
+    Args:
+        frames: All slices in order, which are taken one after the other.
+        at: Where each pixel is sharp.
+    """
+    out: Shaped[np.ndarray, "row col *rgb"] | None = None
+    dtype: np.dtype[Any] = np.dtype(np.uint8)
+    for index, frame in enumerate(frames):
+        if out is None:
+            out, dtype = np.zeros(frame.shape, np.float32), frame.dtype
+        for top in range(0, len(at), BAND):
+            band = slice(top, top + BAND)
+            weight = np.maximum(1 - np.abs(at[band] - np.float32(index)), 0)
+            here = weight > 0
+            share = weight[here]
+            out[band][here] += (share if frame.ndim == 2 else share[:, None]) * frame[band][here]
+    assert out is not None
+    return (np.rint(out, out=out) if np.issubdtype(dtype, np.integer) else out).astype(dtype)

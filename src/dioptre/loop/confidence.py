@@ -44,6 +44,10 @@ NEAR: Final = (
 RISK: Final = 0.01  # how often an answer that is called focused may be a miss
 AT_MOST: Final = 10.0  # times the accepted risk: how likely a single answer may be a miss
 MISSES: Final = tuple(np.geomspace(1e-4, 1.0, 25).tolist())  # probabilities at which a row knows the risk
+# Where the score still rises at the end of a stack: what is left of the confidence in that end, and the share
+# of misses (python -m benchmarks.edges). The weights know sweeps that hold their subject much better.
+WITHIN_STACK: Final = 0.2
+BEYOND_STACK: Final = 0.75
 USUAL: Final = 2.0  # deviations: what is farther off is unusual
 FARTHEST: Final = 6.0  # and is not weighed further than this
 SHARPEST: Final = 9.0  # as a logarithm
@@ -160,14 +164,21 @@ class Belief:
     Attributes:
         confidence: The probability that it is at most one index off.
         miss: The probability that it is off by more than is near (`reach_of`).
-        expected_error: How many indices off it is to be expected.
+        expected_error: How many indices off it is to be expected; None if nothing tells.
         risk: The share of misses among answers of its method that are as sure as it, or surer.
     """
 
     confidence: float
     miss: float
-    expected_error: float
+    expected_error: float | None
     risk: float
+
+    def at_rising_end(self) -> "Belief":
+        """Returns what is believed of the same answer if it is an end at which the score still rises.
+
+        The focus then most likely lies beyond, and nothing tells how far.
+        """
+        return Belief(WITHIN_STACK * self.confidence, max(self.miss, BEYOND_STACK), None, BEYOND_STACK)
 
 
 def believe(observation: Observation, row: Row) -> Belief:

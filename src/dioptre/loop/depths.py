@@ -81,6 +81,23 @@ def find_depths(tiles: Tiles, layout: tuple[int, int], region: Roi) -> tuple[Dep
     return tuple(depths)
 
 
+def joined_on_plateau(depths: Sequence[Depth], plateau: tuple[int, int] | None) -> tuple[Depth, ...]:
+    """Returns depths of which those on a plateau of the whole picture are one: noise alone tells them apart.
+
+    Args:
+        depths: As `find_depths` has them.
+        plateau: The first and the last slice that are equally sharp, in the order of the tiles' curves.
+    """
+    if plateau is None:
+        return tuple(depths)
+    on = [one for one in depths if plateau[0] <= one.index <= plateau[1]]
+    if len(on) < 2:
+        return tuple(depths)
+    largest = max(on, key=lambda one: one.share)
+    whole = replace(largest, share=sum(one.share for one in on), centre=sum(one.centre for one in on))
+    return tuple(whole if one is largest else one for one in depths if one is largest or one not in on)
+
+
 def _is_mixed(curve: Curve, peak: int, depths: Sequence[int], reach: int) -> bool:
     """Returns whether a tile shows another depth too: its curve climbs again on the way there."""
     if not np.isfinite(curve).all() or np.ptp(curve) == 0:

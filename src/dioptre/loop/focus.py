@@ -26,6 +26,7 @@ from dioptre.loop.depths import (
     choose_given,
     decide,
     find_depths,
+    joined_on_plateau,
     less_sure_of_two,
     to_subject,
 )
@@ -45,6 +46,8 @@ from dioptre.loop.inputs import (
 )
 from dioptre.loop.looks import Look, look_pixels, to_looks
 from dioptre.loop.measuring import Measured, measure_regions
+from dioptre.loop.own_positions import AnyCamera as AnyCamera  # noqa: PLC0414  # handed on
+from dioptre.loop.own_positions import own_positions, with_own
 from dioptre.loop.preview import preview_of
 from dioptre.loop.regions import to_region
 from dioptre.loop.request import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
@@ -56,16 +59,15 @@ from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Reason, Verdict, judge, judge_posterior
 from dioptre.methods import Method
-from dioptre.methods.base import WHOLE, Autofocuser
+from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer
 from dioptre.methods.learned import Learned
-from dioptre.optics import CameraModel, FocusGrid, dioptres_to_metres
+from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
 from dioptre.stack import VIEW_CODES, FocalStack
 
 EVEN: Final = DepthPrior.even()
+LARGE: Final = 256  # pixels on a side of a picture in which depths are looked for on behalf of a network
 NOTHING_SEEN: Final = frozenset({Reason.FLAT_CURVE, Reason.UNSURE})
-
-AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
 
 
 def focus(
@@ -113,12 +115,12 @@ def focus(
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
     row, chosen, how = method_of_stacks(method), to_subject(subject), Reading.of(reading)
-    focuser = row.build()
+    focuser = first_to_answer(row.build())
     slices = to_slices(stack, black, white, how, isinstance(focuser, Learned))
     if grid is None and dioptres is None and positions_um is None and positions is None:
         grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None
         positions_um = slices.pictures.um if grid is None and camera is None else None
-    steps, own = _own_positions(len(slices), camera, positions, grid, dioptres, positions_um)
+    steps, own = own_positions(len(slices), camera, positions, grid, dioptres, positions_um)
     ladder = to_ladder(len(slices), grid, dioptres, positions_um)
     asked = _Question(row, focuser, ladder, to_prior(prior), slices.view_codes, check_risk(risk), steps, own)
     rois = to_rois(roi, slices.shape)
@@ -249,28 +251,52 @@ class _Question:
                 place = place_of(roi, slices.shape, slices.where)
                 stack = None if found.pixels is None else self._stack(found.pixels[None], None, place)
                 result = self._answer(found, stack, roi or roi_of(part.window), ())
-                result = _with_own(replace(result, roi=roi), self.steps, self.own)
+                result = with_own(replace(result, roi=roi), self.steps, self.own)
             results.append(_told(result, (*slices.notes, *part.notes), bool(part.notes)))
         return results
 
     def depths(self, slices: Slices, roi: Roi | None, whole: FocusResult) -> dict[Depth, FocusResult]:
-        """Returns the depths of a region and what each says; none if it has one depth only."""
+        """Returns the depths of a region and what each says; none if it has one depth only.
+
+        A network looks at patches and knows no depths: of a picture that is large enough, the default measure
+        finds them, and the network answers for each.
+        """
         depths = whole.depths if len(whole.depths) > 1 else ()
-        if depths or Reason.SEVERAL_DEPTHS in whole.reasons:
-            depths = self._fine_depths(slices, roi) or depths
+        if isinstance(self.focuser, Learned):
+            depths = self._depths_for_network(slices, roi)
+        elif depths or Reason.SEVERAL_DEPTHS in whole.reasons:
+            depths = self._fine_depths(slices, roi, self.focuser) or depths
+        depths = joined_on_plateau(depths, self._plateau_of(whole))
+        depths = depths if len(depths) > 1 else ()
         found = self.regions(slices, [one.roi for one in depths]) if depths else []
         return dict(zip(depths, found, strict=True))
 
-    def _fine_depths(self, slices: Slices, roi: Roi | None) -> tuple[Depth, ...]:
+    def _plateau_of(self, whole: FocusResult) -> tuple[int, int] | None:
+        """Returns the plateau of a result in the order of the ladder."""
+        if whole.plateau is None or not self.ladder.falling:
+            return whole.plateau
+        (first, last), end = whole.plateau, len(whole.scores) - 1
+        return end - last, end - first
+
+    def _depths_for_network(self, slices: Slices, roi: Roi | None) -> tuple[Depth, ...]:
+        """Returns the depths of a large region that the network can see; none if they are not several."""
+        if min(window_of(roi, slices.shape).shape) < LARGE:
+            return ()
+        measure = first_to_answer(method_of_stacks(DEFAULT_METHOD).build())
+        found = self._fine_depths(slices, roi, measure)
+        seen = [one for one in found if min(one.roi.w, one.roi.h) >= LARGE / 2]
+        return tuple(seen) if len(seen) > 1 else ()
+
+    def _fine_depths(self, slices: Slices, roi: Roi | None, focuser: Autofocuser) -> tuple[Depth, ...]:
         """Returns the depths of a region as finer tiles show them; none if these do not tell several."""
         part = to_region(slices, window_of(roi, slices.shape))
         rows, cols = part.window.shape
         layout = tile_layout(rows, cols, *FINE_TILES)
         if layout == tile_layout(rows, cols) or 0 in layout:
             return ()
-        if self.focuser.refusal(self.ladder.grid, (rows // layout[0], cols // layout[1]), slices.views):
+        if focuser.refusal(self.ladder.grid, (rows // layout[0], cols // layout[1]), slices.views):
             return ()
-        (found,) = measure_regions(slices, [part], self.focuser, self.ladder.falling, layout)
+        (found,) = measure_regions(slices, [part], focuser, self.ladder.falling, layout)
         curves = found.parts if found.pixels is None else self._tile_curves(found.pixels, layout)
         depths = () if curves is None else find_depths(curves, layout, roi_of(part.window))
         return depths if len(depths) > 1 else ()
@@ -391,52 +417,4 @@ def to_result(
         looks=looks,
         roi=roi,
         **({} if lens is None or ladder.window is None else ladder.window.own(lens, verdict.expected_error)),
-    )
-
-
-def _own_positions(
-    n: int, camera: AnyCamera | None, positions: Any, grid: FocusGrid | None, dioptres: Any, positions_um: Any
-) -> tuple[FocusSteps | None, Any]:
-    """Returns the steps of a camera, if there is one, and where n slices were taken, in its unit."""
-    if camera is None:
-        if positions is not None:
-            raise InputError("positions= is for a camera, and none is given: dioptres= or positions_um=")
-        return None, None
-    steps = to_steps(camera)
-    given = [
-        (positions, steps.unit),
-        (None if grid is None else grid.dioptres, "dioptres"),
-        (dioptres, "dioptres"),
-        (positions_um, "um"),
-    ]
-    told = [(values, unit) for values, unit in given if values is not None]
-    if not told and isinstance(camera, CameraModel) and len(camera.grid) == n:
-        told = [(camera.grid.dioptres, "dioptres")]
-    if len(told) != 1 or told[0][1] != steps.unit:
-        raise InputError(
-            f"say once where the slices were taken, as {steps.name} counts: positions=[...] in {steps.unit}"
-        )
-    own = np.array([steps.check(one) for one in told[0][0]])
-    if len(own) != n:
-        raise InputError(f"the stack has {n} slices, but {len(own)} positions are given")
-    moves = np.diff(own)
-    if not ((moves > 0).all() or (moves < 0).all()):
-        raise InputError("positions must rise or fall from slice to slice; sort the slices by position")
-    return steps, own
-
-
-def _with_own(result: FocusResult, steps: FocusSteps | None, positions: Any) -> FocusResult:
-    """Returns the result of a method that needs no camera, with its answer in the camera's unit, if any."""
-    if steps is None:
-        return result
-    place = float(np.interp(result.position, np.arange(len(positions)), positions))
-    dioptres = place if steps.unit == "dioptres" else result.dioptres
-    return replace(
-        result,
-        unit=steps.unit,
-        lens_position=place,
-        positions=positions,
-        dioptres=dioptres,
-        distance_m=None if dioptres is None else float(dioptres_to_metres(dioptres)),
-        position_um=place if steps.unit == "um" else result.position_um,
     )

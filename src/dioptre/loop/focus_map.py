@@ -4,33 +4,35 @@ The scores of all patches come from one evaluation of the frame, which computes 
 (`methods.frame`). Each patch's curve gets the verdict that `focus` gives a region. What it needs beside the
 curve is shared as well: the patches' exposure is box sums, and the tiles whose disagreement shows the noise
 are those of one lattice over the whole frame, of which each patch takes the ones that lie inside it.
+
+Slices are read once, one after the other, and forgotten: memory does not grow with the stack.
 """
 
 import math
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from dioptre.dataset.stacks import Pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.curve import FEW_TILES, peak_position
 from dioptre.loop.exposure import WHITE, Exposure, SliceExposures
-from dioptre.loop.inputs import TILES, to_ladder
+from dioptre.loop.inputs import TILES, Ladder, to_ladder
 from dioptre.loop.request import DEFAULT_METHOD
-from dioptre.loop.slices import Slices, to_slices
+from dioptre.loop.slices import Reading, Slices, stream, to_slices
 from dioptre.loop.verdict import Asked, State, judge
 from dioptre.methods import find_method
-from dioptre.methods.frame import MEASURES, PatchLattice, frame_scores, patch_means
-from dioptre.methods.measure import MIN_SIZE, workers
+from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means
+from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 
 Curves = Float[np.ndarray, "r c slice"]
+Views = Float32[np.ndarray, "view row col"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,7 @@ class FocusMap:
         rows: The row of the patches' centres, in pixels from the top edge of the frame.
         cols: The column of the patches' centres, in pixels from the left edge of the frame.
         method: Key of the method.
+        um: The place there in micrometres, between slices; None if it is not known.
     """
 
     index: Int[np.ndarray, "r c"]
@@ -58,52 +61,57 @@ class FocusMap:
     rows: Float[np.ndarray, " r"]
     cols: Float[np.ndarray, " c"]
     method: str
+    um: Float[np.ndarray, "r c"] | None = None
 
     def __iter__(self) -> Iterator[Shaped[np.ndarray, "r c"]]:
         return iter((self.index, self.confidence))
 
 
 def focus_map(
-    frames: Shaped[np.ndarray, "..."] | FocalStack | str | os.PathLike[str],
+    frames: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
     method: str = DEFAULT_METHOD,
     size: int = 128,
     stride: int = 40,
     *,
     grid: FocusGrid | None = None,
+    dioptres: Sequence[float] | Float[np.ndarray, " n"] | None = None,
+    positions_um: Sequence[float] | Float[np.ndarray, " n"] | None = None,
     black: float | None = None,
     white: float | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
+    **reading: Any,
 ) -> FocusMap:
     """Returns the sharpest slice of every patch of a frame, and how sure that is.
 
     Args:
         frames: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
-            `dioptre focus` would take; or a FocalStack of one scene.
+            `dioptre focus` would take; Pictures that are open; or a FocalStack of one scene.
         method: Key of a contrast or dual-pixel measure.
         size: Rows and columns of a patch.
         stride: Pixels between neighbouring patches.
         grid: The ladder that the slices were taken on, index 0 far.
+        dioptres: Or the dioptres of each slice, rising or falling.
+        positions_um: Or the micrometres of each slice, rising or falling; by default as the file tells.
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         progress: Is told how much is done, and of how much: slices scored and rows of patches judged.
+        reading: How a stack is read: axes, channel, time, position, views, gamma (`dioptre.loop.slices`).
 
     Raises:
         DioptreError: The frames, the patches or the method cannot be used; the message says why.
     """
     method = _measure_of(method)
-    slices = to_slices(frames, black, white)
-    ladder = to_ladder(len(slices), slices.grid if grid is None else grid, None, None).grid
+    slices = to_slices(frames, black, white, Reading.of(reading))
+    if grid is None and dioptres is None and positions_um is None:
+        grid, positions_um = slices.grid, slices.pictures.um if slices.grid is None else None
+    ladder = to_ladder(len(slices), grid, dioptres, positions_um)
     lattice = PatchLattice(*slices.shape, to_count("size", size), to_count("stride", stride))
-    refusal = find_method(method).build().refusal(ladder, (size, size), slices.views)
+    refusal = find_method(method).build().refusal(ladder.grid, (size, size), slices.views)
     if refusal is not None:
         raise MethodError(f"{method} {refusal}")
-    exposures = _exposures(slices, lattice)
-    slices = slices if exposures.finite.all() else _filled(slices)
-    done = _Counter(2 * len(slices.codes) + lattice.shape[0], progress)
-    curves = _curves(slices, method, lattice, True, done)
-    curves[~exposures.finite] = -np.inf
-    tiles = _Tiles.of(slices, method, lattice, done)
-    return _judged(curves, tiles, exposures, lattice, ladder, method, done)
+    done = _Counter(len(slices) + lattice.shape[0], progress)
+    seen = _seen(slices, method, lattice, done)
+    return _judged(seen, lattice, ladder, method, done)
 
 
 class _Counter:
@@ -134,72 +142,81 @@ def to_count(name: str, value: Any) -> int:
     return int(value)
 
 
-def _filled(slices: Slices) -> Slices:
-    """Returns the slices with black where a pixel is masked or not finite."""
-    pictures = Pictures.of_array(np.nan_to_num(slices.pixels()))
-    return replace(slices, pictures=pictures, black=0.0, white=1.0, scaled=True)
-
-
-def _curves(
-    slices: Slices, method: str, lattice: PatchLattice, reflecting: bool, done: Callable[[], None]
-) -> Curves:
-    found = frame_scores(
-        np.asarray(slices.codes),
-        [method],
-        lattice.size,
-        lattice.stride,
-        slices.black,
-        slices.white,
-        slices.view_codes,
-        reflecting,
-        done,
-    )
-    return found[method]
-
-
-# What a verdict needs beside the curve
-
-
-def _exposures(slices: Slices, lattice: PatchLattice) -> SliceExposures:
-    """Returns how every slice of every patch was exposed: arrays (r, c, slice)."""
-
-    def means(views: Shaped[np.ndarray, "view row col"]) -> Float[np.ndarray, "r c"]:
-        return np.mean([patch_means(view.astype(np.float32, copy=False), lattice) for view in views], axis=0)
-
-    def one(at: int) -> list[Float[np.ndarray, "r c"]]:
-        (views,) = slices.pixels(slice(at, at + 1))
-        white, bad = views >= WHITE, ~np.isfinite(views)
-        light = np.where(bad, np.float32(0), views) if bad.any() else views
-        return [means(image) if image.any() else np.zeros(lattice.shape) for image in (white, light, bad)]
-
-    with ThreadPoolExecutor(workers()) as pool:
-        found = list(pool.map(one, range(len(slices))))
-    saturated, mean, bad = (np.stack(maps, axis=-1) for maps in zip(*found, strict=True))
-    return SliceExposures(saturated, mean, bad == 0)
+# What a verdict needs of every patch
 
 
 @dataclass(frozen=True, eq=False)
-class _Tiles:
-    """Curves of tiles that lie side by side over the whole frame; a patch takes those wholly inside it.
+class _Seen:
+    """What is known of every patch of all slices.
 
     Attributes:
-        curves: Of each tile, (row, col, slice).
+        curves: Of each patch.
+        inner: Where tiles lie; None if too few of them lie inside a patch.
+        tiles: Their curves, if there are any.
+        exposures: Of each patch.
+    """
+
+    curves: Curves
+    inner: "_Inner | None"
+    tiles: Float[np.ndarray, "down across slice"]
+    exposures: SliceExposures
+
+
+def _seen(slices: Slices, method: str, lattice: PatchLattice, done: Callable[[], None]) -> _Seen:
+    """Returns what is known of every patch, of slices that are read one after the other."""
+    measures, inner = FrameMeasures.of([method], slices.views), _Inner.inside(lattice)
+
+    def scores(views: Views, of: PatchLattice, reflecting: bool) -> Float[np.ndarray, "r c"]:
+        return measures.of_slice(views, of, slices.view_codes, reflecting)[method]
+
+    def one(codes: Shaped[np.ndarray, "view row col"]) -> list[Float[np.ndarray, "r c"]]:
+        views = np.ascontiguousarray(slices.to_pixels(codes))
+        exposures = _exposures(views, lattice)
+        views = np.nan_to_num(views) if exposures[-1].any() else views
+        tiles = [] if inner is None else [scores(views, inner.tiles, False)]
+        return [*exposures, scores(views, lattice, True), *tiles]
+
+    runs, found = [range(at, at + 1) for at in range(len(slices))], []
+    for some in stream(slices, runs, slices.pictures.whole, lambda _, codes: [one(each) for each in codes]):
+        found += some
+        done()
+    saturated, mean, bad, curves, *tiles = (np.stack(maps, axis=-1) for maps in zip(*found, strict=True))
+    curves[bad > 0] = -np.inf
+    return _Seen(curves, inner, tiles[0] if tiles else curves, SliceExposures(saturated, mean, bad == 0))
+
+
+def _exposures(views: Views, lattice: PatchLattice) -> list[Float[np.ndarray, "r c"]]:
+    """Returns how much of every patch is at white, its mean, and how much of it is not finite."""
+
+    def means(images: Shaped[np.ndarray, "view row col"]) -> Float[np.ndarray, "r c"]:
+        each = [patch_means(one.astype(np.float32, copy=False), lattice) for one in images]
+        return np.mean(each, axis=0)
+
+    white, bad = views >= WHITE, ~np.isfinite(views)
+    light = np.where(bad, np.float32(0), views) if bad.any() else views
+    return [means(image) if image.any() else np.zeros(lattice.shape) for image in (white, light, bad)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Inner:
+    """Where tiles lie side by side over the whole frame, and which of them lie inside each patch.
+
+    Attributes:
+        tiles: Their lattice.
         rows: The first row of tiles of each row of patches.
         cols: The first column of tiles of each column of patches.
         across: How many tiles a patch takes down and across.
         covered: How much of a patch these are.
     """
 
-    curves: Float[np.ndarray, "row col slice"]
+    tiles: PatchLattice
     rows: Int[np.ndarray, " r"]
     cols: Int[np.ndarray, " c"]
     across: int
     covered: float
 
     @classmethod
-    def of(
-        cls, slices: Slices, method: str, lattice: PatchLattice, done: Callable[[], None]
-    ) -> "_Tiles | None":
+    def inside(cls, lattice: PatchLattice) -> "_Inner | None":
         """Returns the tiles of a frame; None if too few of them lie inside a patch."""
         size = max(MIN_SIZE, lattice.size // TILES)
         # Patches begin at multiples of the stride, so no farther than this before the next tile.
@@ -207,49 +224,55 @@ class _Tiles:
         across = (lattice.size - before) // size
         if across**2 < FEW_TILES:
             return None
-        tiles = PatchLattice(lattice.rows, lattice.cols, size, size)
         rows, cols = -(-lattice.row_starts // size), -(-lattice.col_starts // size)
-        curves = _curves(slices, method, tiles, False, done)
-        return cls(curves, rows, cols, across, (across * size / lattice.size) ** 2)
+        tiles = PatchLattice(lattice.rows, lattice.cols, size, size)
+        return cls(tiles, rows, cols, across, (across * size / lattice.size) ** 2)
 
-    def inside(self, row: int, col: int) -> Float[np.ndarray, "tile slice"]:
+    def cut(
+        self, curves: Float[np.ndarray, "down across slice"], row: int, col: int
+    ) -> Float[np.ndarray, "tile slice"]:
         """Returns the curves of the tiles inside a patch."""
         top, left = self.rows[row], self.cols[col]
-        block = self.curves[top : top + self.across, left : left + self.across]
+        block = curves[top : top + self.across, left : left + self.across]
         return block.reshape(-1, block.shape[2])
 
 
+def _places(curves: Curves, ladder: Ladder) -> tuple[Float[np.ndarray, "r c"] | None, ...]:
+    """Returns where each curve peaks, between slices, in dioptres and in micrometres; None if not known."""
+    if not ladder.grid.known and ladder.um is None:
+        return None, None
+    n = curves.shape[2]
+    peaks = np.array([peak_position(one) for one in curves.reshape(-1, n)]).reshape(curves.shape[:2])
+    if ladder.falling:
+        peaks = n - 1 - peaks
+    dioptres = np.asarray(ladder.grid.index_to_dioptres(peaks)) if ladder.grid.known else None
+    return dioptres, None if ladder.um is None else np.interp(peaks, np.arange(n), ladder.um)
+
+
 def _judged(
-    curves: Curves,
-    tiles: _Tiles | None,
-    exposures: SliceExposures,
-    lattice: PatchLattice,
-    grid: FocusGrid,
-    method: str,
-    done: Callable[[], None],
+    seen: _Seen, lattice: PatchLattice, ladder: Ladder, method: str, done: Callable[[], None]
 ) -> FocusMap:
     """Returns the verdict on every patch's curve."""
+    exposures, inner = seen.exposures, seen.inner
     saturated, mean = np.median(exposures.saturated, axis=2), np.median(exposures.mean, axis=2)
     finite = np.asarray(exposures.finite.all(axis=2))
     confidence, focused = np.empty(lattice.shape), np.empty(lattice.shape, dtype=bool)
     for at in np.ndindex(lattice.shape):
         exposure = Exposure(float(saturated[at]), float(mean[at]), bool(finite[at]))
-        parts, covered = (None, 1.0) if tiles is None else (tiles.inside(*at), tiles.covered)
-        verdict = judge(curves[at], parts, exposure, covered, Asked(method, risk=1.0))
+        parts, covered = (None, 1.0) if inner is None else (inner.cut(seen.tiles, *at), inner.covered)
+        verdict = judge(seen.curves[at], parts, exposure, covered, Asked(method, risk=1.0))
         confidence[at], focused[at] = verdict.confidence, verdict.state is State.FOCUSED
         if at[1] == lattice.shape[1] - 1:
             done()
-    dioptres = None
-    if grid.known:
-        positions = np.array([peak_position(curve) for curve in curves.reshape(-1, len(grid))])
-        dioptres = np.asarray(grid.index_to_dioptres(positions)).reshape(lattice.shape)
+    dioptres, um = _places(seen.curves, ladder)
     half = lattice.size / 2
     return FocusMap(
-        index=np.argmax(curves, axis=2),
+        index=np.argmax(seen.curves, axis=2),
         confidence=confidence,
         focused=focused,
         dioptres=dioptres,
         rows=lattice.row_starts + half,
         cols=lattice.col_starts + half,
         method=method,
+        um=um,
     )

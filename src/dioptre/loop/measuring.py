@@ -17,8 +17,9 @@ from jaxtyping import Bool, Float, Float32
 
 from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.stacks import PIXEL_BYTES, Views, Window
+from dioptre.loop.curve import FEW_TILES
 from dioptre.loop.exposure import Exposure, SliceExposures
-from dioptre.loop.inputs import Layout, tile_rows
+from dioptre.loop.inputs import Layout, tile_layout, tile_rows
 from dioptre.loop.regions import Region
 from dioptre.loop.slices import Slices, stream
 from dioptre.loop.traces import Samples, Traces, shown_blocks
@@ -94,8 +95,7 @@ def measure_regions(
         place = region.window.inside(window)
         each = [region.pixels(slices, place.cut(one)) for one in codes]
         pixels = np.stack(each) if len(each) > 1 else each[0][None]  # which is not copied
-        curve = slice_scores(focuser, pixels, slices.view_codes) if single else None
-        parts = tile_scores(focuser, pixels, slices.view_codes, layout) if single else None
+        curve, parts = both_scores(focuser, pixels, slices.view_codes, layout) if single else (None, None)
         samples = Samples.of(pixels, of_blocks)
         return _Found(curve, parts, SliceExposures.of(pixels), samples, None if single else pixels)
 
@@ -132,6 +132,18 @@ def _joined(found: Sequence[_Found], falling: bool) -> Measured:
         traces=Traces.of_samples(samples),
         pixels=pixels,
     )
+
+
+def both_scores(
+    focuser: Autofocuser, pixels: Pixels, view_codes: float, layout: Layout | None = None
+) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "tile slice"] | None]:
+    """Returns the scores of some slices and those of their tiles, in one pass where the method can do so."""
+    shape = tile_layout(*pixels.shape[2:]) if layout is None else layout
+    if math.prod(shape) >= FEW_TILES and hasattr(focuser, "tiled_scores"):
+        found = focuser.tiled_scores(FocalStack.full(pixels[None], view_codes=view_codes), shape)
+        if found is not None:
+            return found
+    return slice_scores(focuser, pixels, view_codes), tile_scores(focuser, pixels, view_codes, layout)
 
 
 def slice_scores(focuser: Autofocuser, pixels: Pixels, view_codes: float) -> Float[np.ndarray, " slice"]:

@@ -46,19 +46,19 @@ class Depth:
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """What a result looked at, in 8 bits for showing.
+    """What a result looked at, in 8 bits for showing; in colour if its files have colours.
 
     Attributes:
         frame: The chosen slice, made smaller.
         step: By how much.
-        crops: A piece at full size, of the chosen slice and its neighbours.
+        crops: A piece at full size, of the chosen slice and of one before and one after it.
         slices: Which slices these are.
         place: Where in the picture the piece lies.
     """
 
-    frame: UInt8[np.ndarray, "row col"]
+    frame: UInt8[np.ndarray, "row col *rgb"]
     step: int
-    crops: UInt8[np.ndarray, "k h w"]
+    crops: UInt8[np.ndarray, "k h w *rgb"]
     slices: tuple[int, ...]
     place: Roi
 
@@ -80,7 +80,8 @@ class FocusResult:
         scores: The focus curve: a score for each slice, higher is sharper.
         reasons: Why it failed, or what to beware of; machine-readable.
         method: Key of the method.
-        expected_error: How many indices off the answer is to be expected; None if there is none.
+        expected_error: How many indices off the answer is to be expected; None if nothing tells, as at an end
+            of the stack where the score still rises.
         risk: How often answers that are as sure are off by more than 4 of 49 positions.
         candidates: The places where the focus may be, the likeliest first, with the probability of each
             side of focus; empty if the method does not tell.
@@ -137,6 +138,7 @@ class FocusResult:
     def __repr__(self) -> str:
         reasons = "".join(f", {one.value}" for one in self.reasons)
         focus = "" if self.dioptres is None else f", {self.dioptres:.3f} dioptres"
+        focus += "" if self.position_um is None else f", {self.position_um:.6g} µm"
         return (
             f"FocusResult({self.state.value}{reasons}, index {self.index} of {len(self.scores)}, position "
             f"{self.position:.2f}{focus}, confidence {self.confidence:.2f}, {self.method})"

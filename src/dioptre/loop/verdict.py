@@ -160,12 +160,10 @@ SIGNS: Final = (
     (Reason.VIEWS_EXCHANGED, "view-exchanged", 0.3),
 )
 CLEARLY: Final = 0.5  # deviations beyond what clean sweeps have
-DETAIL: Final = float(
-    np.log(2)
-)  # "parts-detail" of parts whose detail stands out of the noise by as much as it
-APART: Final = float(
-    np.log(1 / 8 + 0.01)
-)  # "parts-apart" of parts that are sharp an eighth of the sweep apart
+# "parts-detail" of parts whose detail stands out of the noise by as much as it
+DETAIL: Final = float(np.log(2))
+# "parts-apart" of parts that are sharp an eighth of the sweep apart
+APART: Final = float(np.log(1 / 8 + 0.01))
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,7 @@ class Verdict:
         state: FOCUSED if it can be trusted.
         confidence: The probability that it is at most one index off.
         reasons: Why it cannot be trusted; may hold a warning when it can.
-        expected_error: How many indices off it is to be expected; None if there is no answer.
+        expected_error: How many indices off it is to be expected; None if nothing tells.
         risk: How often answers that are as sure are misses: off by more than 4 indices of 49.
         candidates: Of a posterior, the sides of focus, the likeliest first.
         plateau: The first and the last of the slices that are equally sharp, if there is such a plateau.
@@ -372,6 +370,8 @@ def _verdict(
     found = list(reasons)
     row = find_row(asked.method, observation.kind, asked.identity)
     belief = believe(observation, row)
+    if Reason.PEAK_AT_EDGE in found:
+        belief = belief.at_rising_end()
     if belief.risk > asked.risk:
         found += [one for one in signs_in(observation.evidence, row) if one not in found]
         if all(reason in WARNINGS for reason in found):

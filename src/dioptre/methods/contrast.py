@@ -7,8 +7,8 @@ reflects at the patch's border. Measures are in pixels, but absolute constants (
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Final
 
@@ -28,6 +28,8 @@ from dioptre.methods.measure import (
     size_refusal,
     stack_scores,
 )
+from dioptre.methods.tiles import tiled_scores
+from dioptre.methods.uncompiled import distance_sums
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
@@ -37,6 +39,7 @@ PERCENTS: Final = (3.0, 1.0, 0.3)
 SIGMAS: Final = (1, 2, 4)
 TRUNCATE: Final = 4  # sigmas
 DCT_BLOCK: Final = 8  # pixels
+DISTANCE: Final = "distance"  # the part of the local statistics that needs no ratios
 
 # Analysis filters of the CDF 9/7 wavelet (Cohen, Daubechies and Feauveau 1992), low-pass sum sqrt 2.
 _LOW_HALF = (0.852698679009404, 0.377402855612654, -0.110624404418423, -0.023849465019380, 0.037828455506995)
@@ -108,15 +111,18 @@ def gaussian_taps(sigma: int) -> Float[np.ndarray, " tap"]:
     return (taps / (taps[0] + 2 * taps[1:].sum())).astype(np.float32)
 
 
-def _local(sigma: int) -> Statistic:
+def _local(sigma: int, compiled: bool = True) -> Statistic:
     def cells(
         images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
     ) -> Float[np.ndarray, "image map r c"]:
         out = empty_cells(images, 3, rows, cols)
         lowest = images.min(axis=(1, 2))
-        above, offset, taps = images - lowest[:, None, None], lowest.astype(np.float64), gaussian_taps(sigma)
+        above = images - lowest[:, None, None] if lowest.any() else images
+        offset, taps = lowest.astype(np.float64), gaussian_taps(sigma)
         if "ratio" in parts:
             kernels().local_cells(above, offset, taps, codes, True, rows, cols, out)
+        elif not compiled:
+            out[:, 2] = distance_sums(above, offset, taps, codes, rows, cols)
         else:
             kernels().distance_cells(above, offset, taps, codes, rows, cols, out[:, 2])
         return out
@@ -204,6 +210,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
     "blocks": Statistic(numbers=_blocks),
 }
 
+UNCOMPILED: Final = {**STATISTICS, **{f"local-{sigma}": _local(sigma, False) for sigma in SIGMAS}}
+
 
 def _ratio(numerator: Any, denominator: Any) -> Any:
     """Returns the ratio, and 0 where the denominator is 0: a black patch has no contrast."""
@@ -257,7 +265,7 @@ def _local_measure(sigma: int, kind: str) -> Measure:
         "log-ratio": lambda s: np.exp(s.mean(1)),
         "norm-dist-sq": lambda s: s.mean(2),
     }
-    return Measure(((f"local-{sigma}", "distance" if kind == "norm-dist-sq" else "ratio"),), formulae[kind])
+    return Measure(((f"local-{sigma}", DISTANCE if kind == "norm-dist-sq" else "ratio"),), formulae[kind])
 
 
 def _count_measure(threshold: float) -> Measure:
@@ -315,11 +323,13 @@ MEASURES: Final[dict[str, Measure]] = {
 }
 
 
-def contrast_scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+def contrast_scores(
+    stack: FocalStack, keys: Sequence[str], statistics: Mapping[str, Statistic] = STATISTICS
+) -> dict[str, Scores]:
     """Returns the scores of several contrast measures, with the work that they share done once."""
     measures = {key: MEASURES[key] for key in keys}
     green = stack.green().pixels[:, :, 0]
-    return stack_scores(stack, green, stack.green_codes, STATISTICS, measures)
+    return stack_scores(stack, green, stack.green_codes, statistics, measures)
 
 
 @dataclass(frozen=True)
@@ -328,7 +338,23 @@ class Contrast:
 
     key: str
     identity: str = ""
+    compiled: bool = True
     by_slice: ClassVar[bool] = True
+
+    @property
+    def statistics(self) -> dict[str, Statistic]:
+        """What it is computed by."""
+        return STATISTICS if self.compiled else UNCOMPILED
+
+    def without_compiling(self) -> "Contrast":
+        """Returns the same measure for a first answer, which does not wait for a compiler if it need not.
+
+        Only (I - B)^2 / B^2 can, of which the default measure is one. What is compiled already is quicker.
+        """
+        from dioptre.compiled import is_compiled  # noqa: PLC0415 (numba is slow to import)
+
+        alone = all(part == DISTANCE for _, part in MEASURES[self.key].uses)
+        return replace(self, compiled=False) if alone and not is_compiled(kernels().distance_cells) else self
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""
@@ -337,7 +363,14 @@ class Contrast:
 
     def scores(self, stack: FocalStack) -> Scores:
         """Returns the measure of each slice, (batch, n)."""
-        return contrast_scores(stack, [self.key])[self.key]
+        return contrast_scores(stack, [self.key], self.statistics)[self.key]
+
+    def tiled_scores(
+        self, stack: FocalStack, layout: tuple[int, int]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "tile n"]] | None:
+        """Returns the scores of one scene, and those of its tiles; None where tiles want their own pass."""
+        images = np.ascontiguousarray(stack.green().pixels[0, :, 0])
+        return tiled_scores(images, stack.green_codes, self.statistics, MEASURES[self.key], layout)
 
     def posterior(self, stack: FocalStack) -> None:
         """Returns None: a measure scores slices."""

@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -26,7 +25,6 @@ from jaxtyping import Float, Float32, Int, Shaped
 from dioptre.errors import InputError
 from dioptre.methods import contrast, stereo
 from dioptre.methods.measure import (
-    CELL_ROWS,
     MIN_SIZE,
     Edges,
     Images,
@@ -38,6 +36,9 @@ from dioptre.methods.measure import (
     kernels,
     parts_needed,
     patch_sums,
+    sums_across,
+    sums_down,
+    window_edges,
     workers,
 )
 from dioptre.stack import GREEN_VIEWS, VIEW_CODES, codes_to_pixels
@@ -80,38 +81,15 @@ class PatchLattice:
         return len(self.row_starts), len(self.col_starts)
 
 
-def _edges(starts: Starts, extent: int) -> Edges:
-    """Returns the edges of the cells that windows of `extent` cut, none wider than the kernels allow."""
-    cuts = np.unique(np.concatenate([starts, starts + extent]))
-    split = [np.arange(a, b, CELL_ROWS) for a, b in pairwise(cuts)]
-    return np.concatenate([*split, cuts[-1:]])
-
-
-def _box_sums(
-    cells: Float[np.ndarray, "... cell"], edges: Edges, starts: Starts, extent: int
-) -> Float[np.ndarray, "... k"]:
-    """Returns the sums over the windows along the last axis."""
-    first, last = np.searchsorted(edges, starts), np.searchsorted(edges, starts + extent)
-    # Not differences of a running sum: its rounding would leave a flat patch some contrast.
-    return np.stack([cells[..., a:b].sum(axis=-1) for a, b in zip(first, last, strict=True)], axis=-1)
-
-
-def _down(
-    cells: Float[np.ndarray, "map cell w"], edges: Edges, starts: Starts, extent: int
-) -> Float[np.ndarray, "map k w"]:
-    """Returns the sums over the windows along the rows."""
-    return np.moveaxis(_box_sums(np.moveaxis(cells, 1, 2), edges, starts, extent), 1, 2)
-
-
 def _cell_sums(
     images: Images, statistic: Statistic, codes: float, parts: Collection[str], lattice: PatchLattice
 ) -> Sums:
     assert statistic.cells is not None
     height, width = statistic.extent(lattice.size, lattice.size)
-    rows, cols = _edges(lattice.row_starts, height), _edges(lattice.col_starts, width)
+    rows, cols = window_edges(lattice.row_starts, height), window_edges(lattice.col_starts, width)
     cells = statistic.cells(images, codes, parts, rows, cols)[0]
-    across = _box_sums(cells, cols, lattice.col_starts, width)
-    return Sums(_down(across, rows, lattice.row_starts, height), height * width)
+    across = sums_across(cells, cols, lattice.col_starts, width)
+    return Sums(sums_down(across, rows, lattice.row_starts, height), height * width)
 
 
 def _number_sums(
@@ -152,17 +130,17 @@ def _local_sums(
     row_starts, col_starts = lattice.row_starts, lattice.col_starts
     lowest = images.min(axis=(1, 2))
     image, offset = images - lowest[:, None, None], lowest.astype(np.float64)
-    row_edges, col_edges = _edges(row_starts + radius, inner), _edges(col_starts + radius, inner)
+    row_edges, col_edges = window_edges(row_starts + radius, inner), window_edges(col_starts + radius, inner)
 
     cells = np.zeros((1, 3, len(row_edges) - 1, len(col_edges) - 1))
     kernels().local_cells(image, offset, taps, codes, ratios, row_edges, col_edges, cells)
-    across = _box_sums(cells[0], col_edges, col_starts + radius, inner)
-    interior = _down(across, row_edges, row_starts + radius, inner)
+    across = sums_across(cells[0], col_edges, col_starts + radius, inner)
+    interior = sums_down(across, row_edges, row_starts + radius, inner)
 
     def bands(pixels: Image, starts: Starts, along: Starts, edges: Edges) -> Float[np.ndarray, "map k w"]:
         cells = np.zeros((3, len(starts), len(edges) - 1))
         kernels().local_bands(pixels, offset[0], taps, folds, codes, ratios, starts, size, edges, cells)
-        return _box_sums(cells, edges, along + radius, inner)
+        return sums_across(cells, edges, along + radius, inner)
 
     corners = np.zeros((3, *lattice.shape))
     kernels().local_corners(image[0], offset[0], folds, codes, ratios, row_starts, col_starts, size, corners)
@@ -214,6 +192,49 @@ def patch_means(image: Image, lattice: PatchLattice) -> Float[np.ndarray, "r c"]
     return sums.mean(0) + sums.mean(2)
 
 
+@dataclass(frozen=True)
+class FrameMeasures:
+    """Measures of every patch of a slice, those of green and those of two views."""
+
+    green: dict[str, Measure]
+    pair: dict[str, Measure]
+
+    @classmethod
+    def of(cls, keys: Sequence[str], views: int) -> "FrameMeasures":
+        """Returns the measures of some keys, of slices of so many views.
+
+        Raises:
+            InputError: If one of them is no measure, or wants another view.
+        """
+        for key in keys:
+            if key not in MEASURES:
+                raise InputError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
+        green = {key: MEASURES[key] for key in keys if key in contrast.MEASURES}
+        pair = {key: MEASURES[key] for key in keys if key in stereo.MEASURES}
+        if pair and views != 2:
+            raise InputError(
+                f"{next(iter(pair))} compares a left and a right view, but the frames have only one"
+            )
+        return cls(green, pair)
+
+    def of_slice(
+        self,
+        views: Float32[np.ndarray, "view row col"],
+        lattice: PatchLattice,
+        view_codes: float = VIEW_CODES,
+        reflecting: bool = True,
+    ) -> dict[str, Float[np.ndarray, "r c"]]:
+        """Returns the scores of every patch of one slice, as `frame_scores` does."""
+        values: dict[str, Float[np.ndarray, "r c"]] = {}
+        if self.green:
+            mean = views.mean(axis=0, dtype=np.float32) if len(views) == 2 else views[0]
+            codes, statistics = GREEN_VIEWS * view_codes, contrast.STATISTICS
+            values |= _slice_values(mean, codes, statistics, self.green, lattice, reflecting)
+        if self.pair:
+            values |= _slice_values(views, view_codes, stereo.STATISTICS, self.pair, lattice, reflecting)
+        return values
+
+
 def frame_scores(
     frames: Shaped[np.ndarray, "slice view row col"],
     keys: Sequence[str],
@@ -243,24 +264,11 @@ def frame_scores(
         done: Called after each slice.
     """
     lattice = PatchLattice(frames.shape[2], frames.shape[3], size, stride)
-    for key in keys:
-        if key not in MEASURES:
-            raise InputError(f"frame_scores() takes contrast and dual-pixel measures, not {key!r}")
-    green = {key: MEASURES[key] for key in keys if key in contrast.MEASURES}
-    pair = {key: MEASURES[key] for key in keys if key in stereo.MEASURES}
-    if pair and frames.shape[1] != 2:
-        raise InputError(f"{next(iter(pair))} compares a left and a right view, but the frames have only one")
+    measures = FrameMeasures.of(keys, frames.shape[1])
 
     def one(index: int) -> dict[str, Float[np.ndarray, "r c"]]:
         views = codes_to_pixels(frames[index], black, white)
-        values: dict[str, Float[np.ndarray, "r c"]] = {}
-        if green:
-            mean = views.mean(axis=0, dtype=np.float32) if len(views) == 2 else views[0]
-            codes, statistics = GREEN_VIEWS * view_codes, contrast.STATISTICS
-            values |= _slice_values(mean, codes, statistics, green, lattice, reflecting)
-        if pair:
-            values |= _slice_values(views, view_codes, stereo.STATISTICS, pair, lattice, reflecting)
-        return values
+        return measures.of_slice(views, lattice, view_codes, reflecting)
 
     with ThreadPoolExecutor(workers()) as pool:
         results = []

@@ -138,6 +138,36 @@ def cell_edges(length: int) -> Edges:
     return np.append(np.arange(0, length, CELL_ROWS), length)
 
 
+def window_edges(starts: Edges, extent: int, length: int | None = None) -> Edges:
+    """Returns the edges of the cells that windows cut, none wider than the kernels allow.
+
+    Args:
+        starts: Where the windows begin.
+        extent: How long they are.
+        length: How far cells must reach from 0; by default from the first window to the last.
+    """
+    ends = [] if length is None else [0, length]
+    cuts = np.unique(np.concatenate([starts, starts + extent, ends]).astype(np.int64))
+    split = [np.arange(a, b, CELL_ROWS) for a, b in pairwise(cuts)]
+    return np.concatenate([*split, cuts[-1:]])
+
+
+def sums_across(
+    cells: Float[np.ndarray, "... cell"], edges: Edges, starts: Edges, extent: int
+) -> Float[np.ndarray, "... k"]:
+    """Returns the sums over windows along the last axis."""
+    first, last = np.searchsorted(edges, starts), np.searchsorted(edges, starts + extent)
+    # Not differences of a running sum: its rounding would leave a flat patch some contrast.
+    return np.stack([cells[..., a:b].sum(axis=-1) for a, b in zip(first, last, strict=True)], axis=-1)
+
+
+def sums_down(
+    cells: Float[np.ndarray, "... cell w"], edges: Edges, starts: Edges, extent: int
+) -> Float[np.ndarray, "... k w"]:
+    """Returns the sums over windows along the last axis but one."""
+    return np.swapaxes(sums_across(np.swapaxes(cells, -1, -2), edges, starts, extent), -1, -2)
+
+
 def patch_sums(images: Images, statistic: Statistic, codes: float, parts: Collection[str]) -> Sums:
     """Returns a statistic of each image as a whole, maps (map, image)."""
     shape = images.shape[-2], images.shape[-1]
@@ -207,10 +237,8 @@ def evaluate_patches(
 
 def finite_images(images: Images) -> tuple[Images, Bool[np.ndarray, " image"]]:
     """Returns the images, those with a NaN or infinite pixel replaced by zeros, and which are finite."""
-    views = images.reshape(-1, *images.shape[-2:])
-    each = np.ones(len(views), dtype=bool)
-    kernels().find_finite(views, each)
-    finite = np.asarray(each.reshape(len(images), -1).all(axis=1))
+    flat = images.reshape(len(images), -1)
+    finite = np.isfinite(flat.min(axis=1)) & np.isfinite(flat.max(axis=1))  # NaN if there is any
     if not finite.all():
         images = np.where(finite.reshape(-1, *[1] * (images.ndim - 1)), images, np.float32(0))
     return images, finite

@@ -1,18 +1,19 @@
 """From a stack of frames to a folder of maps: depth from focus.
 
 index.npy         the sharpest slice of every patch, counted from 0 in the order of the stack
-dioptres.npy      the focus there, between slices, if the positions are known
+dioptres.npy      the focus there, between slices, if the positions are known; um.npy if in micrometres
 confidence.npy    the probability that the index is at most one off
 focused.npy       whether the patch is clearly in focus somewhere
 rows.npy          the row of the patches' centres in pixels, cols.npy their column
 map.png           the index or the dioptres in colour with a scale, grey where nothing is in focus
-all-in-focus.png  each pixel from the slice in which it is sharp
+all-in-focus.png  each pixel from the slice in which it is sharp, in colour if the files have colours
 manifest.json     what was written, last
 """
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,67 +21,72 @@ import numpy as np
 from jaxtyping import Float, Shaped, UInt8, UInt16
 
 from dioptre.dataset.encoding import to_png
+from dioptre.dataset.stacks import Pictures
 from dioptre.errors import MissingExtraError
 from dioptre.evaluate.depth_map import depth_map
 from dioptre.evaluate.figures import to_bytes
 from dioptre.loop.composite import all_in_focus, filled_index, pixel_index
 from dioptre.loop.focus_map import FocusMap, focus_map
-from dioptre.optics import FocusGrid
 from dioptre.pipeline.ledger import write_all
 from dioptre.pipeline.settings import Mapping
 
 KIND: Final = "focus map"
 MAP, COMPOSITE = "map.png", "all-in-focus.png"
+ARRAYS: Final = ("index", "dioptres", "um", "confidence", "focused", "rows", "cols")
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the slices of a stack were taken, in dioptres or micrometres; neither if that is not known."""
+
+    dioptres: Float[np.ndarray, " slice"] | None = None
+    um: Float[np.ndarray, " slice"] | None = None
 
 
 def map_stack(
-    codes: Shaped[np.ndarray, "slice view row col"],
-    names: Sequence[str],
-    dioptres: Float[np.ndarray, " slice"] | None,
+    pictures: Pictures,
+    places: Places,
     how: Mapping,
     progress: Callable[[int, int], None],
 ) -> tuple[FocusMap, dict[str, bytes]]:
     """Returns the map of a stack, in its own order, and the files of the folder.
 
+    The stack is read twice, slice by slice: for the map, and for the picture with all in focus.
+
     Args:
-        codes: The frames, as they are in the files.
-        names: What the slices are called.
-        dioptres: Where they were taken, rising or falling; None if that is not known.
+        pictures: The frames, opened.
+        places: Where they were taken.
         how: Which method, and which patches.
         progress: Is told how much is done, and of how much.
     """
-    falling = dioptres is not None and len(dioptres) > 1 and dioptres[0] > dioptres[-1]
-    grid = None if dioptres is None else FocusGrid(dioptres[::-1] if falling else dioptres)
-    turned = codes[::-1] if falling else codes
+    slices, steps = len(pictures), 0
+
+    def moved(done: int, total: int) -> None:
+        nonlocal steps
+        steps = total
+        progress(done, total + slices)
+
     found = focus_map(
-        turned,
+        pictures,
         how.method,
         how.size,
         how.stride,
-        grid=grid,
+        dioptres=places.dioptres,
+        positions_um=places.um,
         black=how.black,
         white=how.white,
-        progress=progress,
-    )
-    index = len(codes) - 1 - found.index if falling else found.index
-    found = FocusMap(
-        index, found.confidence, found.focused, found.dioptres, found.rows, found.cols, found.method
+        progress=moved,
     )
     files = {
         f"{name}.npy": _to_npy(values)
-        for name, values in (
-            ("index", found.index),
-            ("dioptres", found.dioptres),
-            ("confidence", found.confidence),
-            ("focused", found.focused),
-            ("rows", found.rows),
-            ("cols", found.cols),
-        )
-        if values is not None
-    }
-    files[COMPOSITE] = to_png(_to_codes(_composite(codes, found)))
+        for name in ARRAYS
+        if (values := getattr(found, name)) is not None
+    }  # fmt: skip
+    files[COMPOSITE] = to_png(
+        _to_codes(_composite(pictures, found, lambda at: progress(steps + at, steps + slices)))
+    )
     with suppress(MissingExtraError):
-        files[MAP] = to_bytes(_drawn(found, codes.shape[2:], len(names)), "png")
+        files[MAP] = to_bytes(_drawn(found, pictures.shape[2:], slices), "png")
     return found, files
 
 
@@ -103,19 +109,28 @@ def _to_npy(values: Shaped[np.ndarray, "..."]) -> bytes:
 
 
 def _composite(
-    codes: Shaped[np.ndarray, "slice view row col"], found: FocusMap
-) -> Shaped[np.ndarray, "row col"]:
-    at = pixel_index(
-        filled_index(found.index, found.focused), found.rows, found.cols, (codes.shape[2], codes.shape[3])
-    )
-    if codes.shape[1] == 1:
-        return all_in_focus(codes[:, 0], at)
-    return all_in_focus(codes.mean(axis=1).astype(codes.dtype), at)
+    pictures: Pictures, found: FocusMap, done: Callable[[int], None]
+) -> Shaped[np.ndarray, "row col *rgb"]:
+    """Returns the picture with all in focus, in colour if the files have colours."""
+    n, _, rows, cols = pictures.shape
+    at = pixel_index(filled_index(found.index, found.focused), found.rows, found.cols, (rows, cols))
+    painted = pictures.colours(0) is not None
+
+    def frame(index: int) -> Shaped[np.ndarray, "row col *rgb"]:
+        done(index + 1)
+        colours = pictures.colours(index) if painted else None
+        if colours is not None:
+            return colours
+        views = pictures.read(index)
+        grey = views[0] if len(views) == 1 else views.mean(axis=0).astype(views.dtype)
+        return np.repeat(grey[..., None], 3, axis=2) if painted else grey
+
+    return all_in_focus((frame(index) for index in range(n)), at)
 
 
 def _to_codes(
-    picture: Shaped[np.ndarray, "row col"],
-) -> UInt8[np.ndarray, "row col"] | UInt16[np.ndarray, "row col"]:
+    picture: Shaped[np.ndarray, "row col *rgb"],
+) -> UInt8[np.ndarray, "row col *rgb"] | UInt16[np.ndarray, "row col *rgb"]:
     """Returns a picture as codes of 8 or 16 bits; what is of another type from its least to its most."""
     if picture.dtype in (np.uint8, np.uint16):
         return picture
@@ -128,6 +143,8 @@ def _drawn(found: FocusMap, shape: tuple[int, ...], slices: int) -> Any:
     values, label = (found.index.astype(np.float64), f"sharpest slice, of 0..{slices - 1}")
     if found.dioptres is not None:
         values, label = found.dioptres, "focus (dioptres)"
+    elif found.um is not None:
+        values, label = found.um, "position (µm)"
     step = [
         float(centres[1] - centres[0]) if len(centres) > 1 else 1.0 for centres in (found.rows, found.cols)
     ]

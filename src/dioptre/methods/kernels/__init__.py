@@ -1,6 +1,6 @@
 """Fused numba kernels of the classical measures, by subject.
 
-    cells        sums over cells; which images are finite
+    cells        sums over cells
     intensity    moments, sums by the place in a block
     histogram    entropy, percentiles
     gradients    differences, Laplacians, Sobel
@@ -34,7 +34,6 @@ calls: who changes `cells`, `blur` or `intensity` deletes __pycache__ here.
 """
 
 from dioptre.methods.kernels.blur import transpose as transpose
-from dioptre.methods.kernels.cells import find_finite as find_finite
 from dioptre.methods.kernels.census import census_cells as census_cells
 from dioptre.methods.kernels.census import ternary_cells as ternary_cells
 from dioptre.methods.kernels.correlation import correlation_cells as correlation_cells

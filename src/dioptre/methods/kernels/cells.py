@@ -1,4 +1,4 @@
-"""Sums over the cells of a lattice, and which images can be summed."""
+"""Sums over the cells of a lattice."""
 
 import numpy as np
 
@@ -15,16 +15,3 @@ def add_to_cells(sums, cols, out):
         for x in range(cols[c], cols[c + 1]):
             total += sums[x]
         out[c] += total
-
-
-@kernel
-def find_finite(images, finite):
-    """Clears `finite` for images that hold a NaN or infinite pixel."""
-    for i in range(images.shape[0]):
-        for y in range(images.shape[1]):
-            row = images[i, y]
-            total = F(0)
-            for x in range(row.size):
-                total += row[x] * F(0)  # 0 for finite pixels, NaN for others
-            if total != 0:
-                finite[i] = False
