@@ -63,6 +63,8 @@ class Expected:
         focal: Of a camera's focal length, relative.
         zoom: Of a picture's scale, relative.
         shift_px: Of where the axis meets a picture.
+        axis_px: Of the mean of that over a camera's pictures: turning a camera moves all of it as well, so
+            that the axis is by definition where it is on the average.
         bend: Of each coefficient of the distortion.
         spacing: Of the mean distance of the cameras from the first, relative.
         pixel: Of an observation.
@@ -73,6 +75,7 @@ class Expected:
     focal: float = 0.01
     zoom: float = 3e-4
     shift_px: float = 0.3
+    axis_px: float = 0.03
     bend: float = 0.05
     spacing: float = 1e-5
     pixel: float = 0.3
@@ -201,14 +204,39 @@ def _moved(
     return replace(bundle, lenses=lenses, points=bundle.points + points)
 
 
-def _spacing_error(bundle: Bundle) -> tuple[float, Float[np.ndarray, "camera 3"]]:
-    """Returns the relative error of the mean distance from the first camera, and its derivatives."""
-    apart = bundle.lenses.centres - bundle.lenses.centres[0]
+def _ties(
+    bundle: Bundle, start: Lenses, expected: Expected
+) -> tuple[Float[np.ndarray, " tie"], Float[np.ndarray, "tie unknown"]]:
+    """Returns what holds several unknowns together, in deviations, and its derivatives.
+
+    First the spacing, then the mean axis of each camera, x and y.
+    """
+    _, c, f, _, s, _, unknowns = _offsets(bundle)
+    error, by_centre = spacing_error(bundle.lenses.centres, bundle.spacing_m)
+    cameras = len(bundle.lenses.focals)
+    slopes = np.zeros((1 + 2 * cameras, unknowns))
+    slopes[0, c:f] = by_centre.ravel() / expected.spacing
+    own = (bundle.camera == np.arange(cameras)[:, None]).astype(float)
+    own /= np.maximum(own.sum(axis=1, keepdims=True), 1) * expected.axis_px
+    images = s + 2 * np.arange(len(bundle.camera))
+    slopes[1::2, images], slopes[2::2, images + 1] = own, own
+    axes = own @ (bundle.lenses.shifts - start.shifts)
+    return np.concatenate([[error / expected.spacing], axes.ravel()]), slopes
+
+
+def spacing_error(
+    centres: Float[np.ndarray, "camera 3"], spacing_m: float
+) -> tuple[float, Float[np.ndarray, "camera 3"]]:
+    """Returns the relative error of the mean distance from the first camera, and its derivatives.
+
+    The derivatives are those by places in units of the spacing.
+    """
+    apart = centres - centres[0]
     far = np.linalg.norm(apart, axis=1)
     far[0] = np.inf
     slope = apart / far[:, None] / (len(apart) - 1)
     slope[0] = 0
-    return float(np.mean(far[1:]) / bundle.spacing_m - 1), slope
+    return float(np.mean(far[1:]) / spacing_m - 1), slope
 
 
 def _weights(
@@ -224,8 +252,8 @@ def _cost(bundle: Bundle, start: Lenses, expected: Expected) -> float:
     deviations = _deviations(bundle, expected)
     free = deviations > 0
     strayed = _strayed(bundle, start)[free] / deviations[free]
-    spacing = _spacing_error(bundle)[0] / expected.spacing
-    total = _weights(residuals, expected.pixel)[1] + float(strayed @ strayed) + spacing**2
+    ties = _ties(bundle, start, expected)[0]
+    total = _weights(residuals, expected.pixel)[1] + float(strayed @ strayed) + float(ties @ ties)
     return total if np.isfinite(total) else np.inf
 
 
@@ -272,11 +300,9 @@ def _normal(bundle: Bundle, start: Lenses, expected: Expected) -> _System:
     camera = camera[:, free]
     expect = np.diag(1 / deviations[free] ** 2)
     slope = -(camera.T @ residuals.ravel()) - _strayed(bundle, start)[free] / deviations[free] ** 2
-    error, by_centre = _spacing_error(bundle)
-    spacing = np.zeros(unknowns)
-    spacing[_offsets(bundle)[1] : _offsets(bundle)[2]] = by_centre.ravel()
-    spacing = spacing[free] / expected.spacing
-    hessian = (camera.T @ camera).toarray() + expect + np.outer(spacing, spacing)
+    tied, ties = _ties(bundle, start, expected)
+    ties = ties[:, free]
+    hessian = (camera.T @ camera).toarray() + expect + ties.T @ ties
     blocks = np.einsum("oia,oib->oab", by_point, by_point)
     own = np.zeros((points, 3, 3))
     np.add.at(own, bundle.point, blocks)
@@ -284,7 +310,7 @@ def _normal(bundle: Bundle, start: Lenses, expected: Expected) -> _System:
         hessian,
         own,
         (camera.T @ point).toarray(),
-        slope - spacing * error / expected.spacing,
+        slope - ties.T @ tied,
         -(point.T @ residuals.ravel()).reshape(-1, 3),
         free,
         unknowns,
