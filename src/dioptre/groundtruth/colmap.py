@@ -7,7 +7,7 @@ ours exactly. Pixels count from the corner of the picture, so that the first pix
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from dioptre.groundtruth.sfm import Poses
+from dioptre.groundtruth.poses import Poses
 
 
 def colmap_model(poses: Poses, frame: tuple[int, int], factor: int) -> dict[str, str]:
