@@ -20,6 +20,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from jaxtyping import Float, Float32, Int
 from scipy.spatial.transform import Rotation
+from scipy.stats import theilslopes
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.bundle import Expected, adjust
@@ -39,6 +40,9 @@ LEAST_IN_FRONT = 0.9  # of the points
 ASTRAY = 0.5  # of the spacing, from where a camera was meant to be
 FOCUS_RATIO = 1.35  # between distances by parallax and by focus, at most
 FOCUS_POINTS = 30  # by which these are compared
+SPREAD = 2.0  # dioptres between near and far points, from which on a slope tells
+SLOPE_POINTS = 400  # by which it is told
+LENS_OFF = 1.0  # dioptres by which a lens may be off everywhere
 BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
 OUTLIER = 4.0  # deviations
 DEFOCUS = 1.4  # dioptres between a point and where the lens is, up to which its place can be trusted
@@ -301,9 +305,25 @@ def _focus_ratio(
     clear = (peak > 1) & (peak < curve.shape[1] - 2) & (curve.max(axis=1) > 2 * np.median(curve, axis=1))
     if clear.sum() < FOCUS_POINTS:
         return float("nan")
-    by_focus = nominal.dioptres[::2][peak[clear]]
-    ratio = float(np.median(bundle.points[seen, 2][clear] / by_focus))
-    if not 1 / FOCUS_RATIO < ratio < FOCUS_RATIO:
+    return _compare_with_focus(bundle.points[seen, 2][clear], nominal.dioptres[::2][peak[clear]], nominal)
+
+
+def _compare_with_focus(
+    parallax: Float[np.ndarray, " _"], focus: Float[np.ndarray, " _"], nominal: Nominal
+) -> float:
+    """Returns how parallax grows with focus, both dioptres, and raises if that is far from 1.
+
+    A lens may be off by a constant (its ladder was calibrated elsewhere, or when it was colder), so that the
+    slope counts. Where all is about as far away there is none, and the difference must be small.
+    """
+    low, high = np.percentile(focus, [10, 90])
+    if high - low >= SPREAD:
+        ratio = float(theilslopes(parallax[:SLOPE_POINTS], focus[:SLOPE_POINTS])[0])
+        believed = 1 / FOCUS_RATIO < ratio < FOCUS_RATIO
+    else:
+        ratio = float(np.median(parallax / focus))
+        believed = 1 / FOCUS_RATIO < ratio < FOCUS_RATIO or abs(float(np.median(parallax - focus))) < LENS_OFF
+    if not believed:
         raise InputError(
             f"points are {ratio:.2f} times as near by parallax as by focus: is the spacing of the cameras, "
             f"{1e3 * nominal.spacing_m:.1f} mm, right, and do the cameras stand where it says?"

@@ -15,7 +15,14 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import begin_folder, clear_leftovers, write_file, write_json, write_manifest
+from dioptre.dataset.manifest import (
+    begin_folder,
+    clear_leftovers,
+    hash_folder,
+    write_file,
+    write_json,
+    write_manifest,
+)
 from dioptre.dataset.pictures import read_photographs
 from dioptre.errors import FileError, InputError
 from dioptre.groundtruth.colmap import colmap_model
@@ -63,10 +70,11 @@ def pose_folder(
         summary = _describe(poses, list(pictures), factor, bool(spacing_mm))
         write_json(out / "poses.json", summary)
         cut = shape[0] // factor * factor, shape[1] // factor * factor
-        for name, text in colmap_model(scaled(poses, factor), cut, 1, poses.names).items():
+        model = colmap_model(scaled(poses, factor), cut, 1, poses.names)
+        for name, text in model.items():
             write_file(out / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
         clear_leftovers(out)
-        write_manifest(out, plan)
+        write_manifest(out, {**plan, "files": hash_folder(out, ("poses.json", *model))})
     done(1, 1)
     return summary
 

@@ -35,6 +35,7 @@ from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import (
     begin_folder,
     clear_leftovers,
+    hash_folder,
     read_json,
     write_file,
     write_json,
@@ -71,7 +72,7 @@ from dioptre.simulate.world import reference_focal_px
 
 KIND = "reconstruction"
 FOLDER = "reconstruction"
-RIG = "rig.json"
+RIG, POSES = "rig.json", "poses.json"
 OUTCOME, TOLD, ADJUSTED = "outcome.json", "told.json", "adjusted.npz"
 SURE = 0.99
 
@@ -114,7 +115,8 @@ def reconstruct(
         if not summary["captures"]:
             raise FileError(f"nothing of {source} could be reconstructed: {summary['skipped'][0]['reason']}")
         clear_leftovers(out)
-        write_manifest(out, {**plan, "summary": summary})
+        files = hash_folder(out, (*{one[0].part for one in groups}, POSES))
+        write_manifest(out, {**plan, "summary": summary, "files": files})
     return summary
 
 
@@ -172,7 +174,7 @@ def _agree(job: Job, observed: Sequence[Mapping[str, Any]]) -> tuple[Rig | None,
     kept = [one for one, wrong in zip(told, off, strict=True) if not wrong]
     rig = agree(kept, meant_rig(nominal), Expected(), nominal.spacing_m)
     left_out = [one.name for one, wrong in zip(told, off, strict=True) if wrong]
-    write_json(job.out / "poses.json", rig_to_json(rig, nominal, len(kept), left_out))
+    write_json(job.out / POSES, rig_to_json(rig, nominal, len(kept), left_out))
     return rig, left_out
 
 

@@ -27,10 +27,13 @@ from dioptre.methods.depth_network import KIND as DEPTH
 from dioptre.methods.depth_network import LEAST, DepthNetwork
 from dioptre.methods.learned import NETWORK, Learned
 from dioptre.optics import CameraModel, FocusGrid, read_toml
+from dioptre.pipeline.posing import KIND as POSES
 from dioptre.pipeline.predicting import EXAMPLES, EXAMPLES_HASH, PREDICTIONS
 from dioptre.pipeline.predicting import KIND as PREDICTIONS_KIND
 from dioptre.pipeline.predictions import check_predictions
+from dioptre.pipeline.reconstructing import KIND as RECONSTRUCTION
 from dioptre.pipeline.reporting import KIND as REPORT
+from dioptre.pipeline.rigging import KIND as CAPTURES
 from dioptre.stack import FocalStack
 
 TRAINING = "training"
@@ -109,7 +112,7 @@ def _plan(path: Path) -> _Plan:
     return _folder_plan(path)
 
 
-def _folder_plan(path: Path) -> _Plan:
+def _folder_plan(path: Path) -> _Plan:  # noqa: PLR0911 (one for each kind)
     manifest = read_manifest(path, WHAT)
     kind = str(manifest.get("kind"))
     if kind in READERS:
@@ -122,6 +125,8 @@ def _folder_plan(path: Path) -> _Plan:
         return _report_plan(path, manifest)
     if kind == DEPTH:
         return _Plan("a training of a depth network", [partial(_verify_weights, path, manifest)])
+    if kind in (CAPTURES, RECONSTRUCTION, POSES):
+        return _listed_plan(path, manifest, kind)
     if kind == WIDE:
         WIDE_PICTURES.check(path / MANIFEST, manifest)
         shards = enumerate(manifest["shards"])
@@ -165,6 +170,16 @@ def _report_plan(path: Path, manifest: Mapping[str, Any]) -> _Plan:
     LEDGER.check(path / MANIFEST, manifest)
     files = manifest["files"].items()
     return _Plan("a report", [partial(verify_file, path / name, one) for name, (one, *_) in files])
+
+
+def _listed_plan(path: Path, manifest: Mapping[str, Any], kind: str) -> _Plan:
+    """Returns the checks of captures, a reconstruction or poses: each file that the manifest lists."""
+    if "files" not in manifest:
+        return _Plan(kind, [], (f"{path} has no hashes, which earlier versions did not write",))
+    LEDGER.check(path / MANIFEST, manifest)
+    return _Plan(
+        kind, [partial(verify_file, path / name, one) for name, (one, *_) in manifest["files"].items()]
+    )
 
 
 def _file_checks(path: Path) -> tuple[str, list[Check]]:
