@@ -32,8 +32,9 @@ def picture(turn: np.ndarray, centre: np.ndarray) -> np.ndarray:
     rays = np.stack([(u - (cols - 1) / 2) / FOCAL, (v - (rows - 1) / 2) / FOCAL, np.ones(SHAPE)])
     rays = np.einsum("ji,jrc->irc", turn, rays)
     seen = np.full(SHAPE, np.nan, np.float32)
-    for at, (place, tilt, paint, scale, half) in enumerate(WALLS):
-        place = place + (0.5 * (at - 1) * (at < 2), 0.25 * (at - 0.5) * (at < 2), 0)
+    for at, (middle, tilt, paint, scale, half) in enumerate(WALLS):
+        aside = np.array([0.5 * (at - 1) * (at < 2), 0.25 * (at - 0.5) * (at < 2), 0])
+        place = middle + aside
         across, normal = np.array([np.cos(tilt), 0, np.sin(tilt)]), np.array([-np.sin(tilt), 0, np.cos(tilt)])
         reach = (normal @ (place - centre)) / np.einsum("i,irc->rc", normal, rays)
         hit = reach * rays + (centre - place)[:, None, None]

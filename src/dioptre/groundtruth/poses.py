@@ -142,10 +142,12 @@ class Adjusted:
         names = ("turns", "centres", "focals", "zooms", "shifts", "bend")
         found, start = (Lenses(*(kept[f"{when}_{name}"] for name in names)) for when in ("found", "start"))
         spacing, pixel, explained, ratio = (float(one) for one in kept["numbers"])
-        parts = (kept[name] for name in ("points", "camera", "point", "image", "places"))
         motions = tuple(Motion(*one) for one in zip(kept["zoom"], kept["shift"], strict=True))
         expected = Expected(pixel=pixel)
-        return cls(Bundle(found, *parts, spacing), start, expected, kept["slices"], motions, explained, ratio)
+        bundle = Bundle(
+            found, kept["points"], kept["camera"], kept["point"], kept["image"], kept["places"], spacing
+        )
+        return cls(bundle, start, expected, kept["slices"], motions, explained, ratio)
 
 
 def meant_rig(nominal: Nominal) -> Rig:

@@ -42,7 +42,7 @@ FOCUS_RATIO = 1.35  # between distances by parallax and by focus, at most
 FOCUS_POINTS = 30  # by which these are compared
 SPREAD = 2.0  # dioptres between near and far points, from which on a slope tells
 SLOPE_POINTS = 400  # by which it is told
-LENS_OFF = 1.0  # dioptres by which a lens may be off everywhere
+LENS_OFF = 0.7  # dioptres by which a lens may be off everywhere
 BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
 OUTLIER = 4.0  # deviations
 DEFOCUS = 1.4  # dioptres between a point and where the lens is, up to which its place can be trusted
@@ -311,18 +311,17 @@ def _focus_ratio(
 def _compare_with_focus(
     parallax: Float[np.ndarray, " _"], focus: Float[np.ndarray, " _"], nominal: Nominal
 ) -> float:
-    """Returns how parallax grows with focus, both dioptres, and raises if that is far from 1.
+    """Returns how many times as many dioptres parallax has as focus; raises if that is not to be believed.
 
-    A lens may be off by a constant (its ladder was calibrated elsewhere, or when it was colder), so that the
-    slope counts. Where all is about as far away there is none, and the difference must be small.
+    A lens may be off by a constant (its ladder was calibrated elsewhere, or when it was colder), and where a
+    picture is sharpest is uncertain: one of three is enough, the ratio, the slope or a small difference.
     """
+    ratio, slope = float(np.median(parallax / focus)), float("nan")
     low, high = np.percentile(focus, [10, 90])
     if high - low >= SPREAD:
-        ratio = float(theilslopes(parallax[:SLOPE_POINTS], focus[:SLOPE_POINTS])[0])
-        believed = 1 / FOCUS_RATIO < ratio < FOCUS_RATIO
-    else:
-        ratio = float(np.median(parallax / focus))
-        believed = 1 / FOCUS_RATIO < ratio < FOCUS_RATIO or abs(float(np.median(parallax - focus))) < LENS_OFF
+        slope = float(theilslopes(parallax[:SLOPE_POINTS], focus[:SLOPE_POINTS])[0])
+    off = abs(float(np.median(parallax - focus)))
+    believed = off < LENS_OFF or any(1 / FOCUS_RATIO < one < FOCUS_RATIO for one in (ratio, slope))
     if not believed:
         raise InputError(
             f"points are {ratio:.2f} times as near by parallax as by focus: is the spacing of the cameras, "
