@@ -62,3 +62,15 @@ def test_working_pixels_are_means_of_the_frames(factor: int) -> None:
     working = _working(codes, factor)
     assert working.shape == (48 // factor, 64 // factor)
     assert np.allclose(working, 1534 / 15344, atol=1e-6)
+
+
+def test_a_fault_is_looked_at_again_once_it_may_be_repaired(tmp_path: Path) -> None:
+    source = write_tree(tmp_path / "captures", {"train1": ["apt1_0"]})
+    job = Job(tmp_path / "out", Reconstruct(), CameraModel.pixel3(), {})
+    files = _captures(source)[0]
+    told = tmp_path / "out" / "train1" / "reconstruction" / "apt1_0" / "told.json"
+    assert observe_files(job, files)["fault"]
+    told.write_text(told.read_text().replace("it lacks the camera", "something else"))
+    assert "it lacks the camera" in observe_files(job, files)["fault"]
+    told.write_text('{"capture": "apt1_0", "fault": "", "told": null}')
+    assert observe_files(job, files) == {"capture": "apt1_0", "fault": "", "told": None}

@@ -77,6 +77,7 @@ def adjust_capture(
     _check_geometry(rough, nominal, explained)
     ratio = _focus_ratio(rough, sweeps, nominal, motions, factor)
     fine = _focused(_localised(rough, sweeps, images, factor), images, nominal)
+    _check_points(fine, nominal)
     bundle, expected, _ = refine(fine, factor, begun.lenses, (0.1 * factor,))
     _check_points(bundle, nominal)
     return Adjusted(bundle, begun.lenses, expected, np.array(slices), tuple(motions), explained, ratio)

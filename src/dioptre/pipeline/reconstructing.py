@@ -202,8 +202,8 @@ def _summary(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
 def observe_files(job: Job, files: RigFiles) -> dict[str, Any]:
     """Returns what one capture says about its rig, or why it says nothing, once that is written."""
     folder, name = job.folder(files), files[0].capture
-    if (folder / TOLD).is_file():
-        return read_json(folder / TOLD)
+    if (folder / TOLD).is_file() and not (told := read_json(folder / TOLD))["fault"]:
+        return told  # a fault may have been repaired since
     folder.mkdir(parents=True, exist_ok=True)
     outcome: dict[str, Any] = {"capture": name, "fault": "", "told": None}
     try:
@@ -214,8 +214,7 @@ def observe_files(job: Job, files: RigFiles) -> dict[str, Any]:
         outcome["fault"] = f"{name}: {error}"
     else:
         write_arrays(folder / ADJUSTED, adjusted.arrays())
-        told = Told.of(name, adjusted.bundle, adjusted.start, adjusted.expected)
-        outcome["told"] = told.to_json()
+        outcome["told"] = Told.of(name, adjusted.bundle, adjusted.start, adjusted.expected).to_json()
     write_json(folder / TOLD, outcome)
     return outcome
 
@@ -223,15 +222,18 @@ def observe_files(job: Job, files: RigFiles) -> dict[str, Any]:
 def _reconstruct(job: Job, rig: Rig | None, elsewhere: Sequence[str], files: RigFiles) -> dict[str, Any]:
     """Returns what became of one capture, once its files are written."""
     first, folder = files[0], job.folder(files)
+    values = None if rig is None else rig.values(1.0).tolist()
     if (folder / OUTCOME).is_file():
-        return read_json(folder / OUTCOME)
+        before = read_json(folder / OUTCOME)
+        if not before["fault"] and before["rig"] == values:
+            return before
     fault = read_json(folder / TOLD)["fault"]
     if first.capture in elsewhere:
         fault = (
             f"{first.capture}: its cameras stand elsewhere than those of the other captures: was the rig "
             "touched? (--rig each takes each capture for itself)"
         )
-    outcome: dict[str, Any] = {"capture": first.capture, "fault": fault, "confident": 0.0}
+    outcome: dict[str, Any] = {"capture": first.capture, "fault": fault, "rig": values, "confident": 0.0}
     if not fault:
         found, frame = _depth(job, rig, files)
         _write(folder, job.out / first.part, first.capture, found, frame)
