@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from jaxtyping import Float32
 
@@ -93,7 +92,7 @@ def _one_size(source: Path, pictures: dict[str, Picture]) -> tuple[int, int]:
 def _shrunk(picture: Picture, factor: int) -> Picture:
     rows, cols = picture.shape[0] // factor, picture.shape[1] // factor
     cut = picture[: rows * factor, : cols * factor]
-    return picture if factor == 1 else cv2.resize(cut, (cols, rows), interpolation=cv2.INTER_AREA)
+    return cut.reshape(rows, factor, cols, factor).mean(axis=(1, 3))
 
 
 def scaled(poses: Poses, factor: int) -> Poses:
