@@ -4,6 +4,7 @@
     python -m benchmarks.regime --split train --seeds 1 --patches 400   what to look at while tuning
     python -m benchmarks.regime --still               the same patches without breathing and side motion
     python -m benchmarks.regime --still --steady      nor steps of the exposure, which variance follows too
+    python -m benchmarks.regime --patches 400 --frames STORE   beside as many that were cut from frames
     python -m benchmarks.regime --real DIR            statistics of the published stacks (.npy) in DIR as well
 
 Ours are simulated stacks and the paper's are its own: the numbers need not be equal, but what fools a measure
@@ -23,6 +24,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.pictures import REAL, SHARPEST, read_published, stack_statistics
 from dioptre.bench import reference
+from dioptre.dataset.store import open_patches
 from dioptre.evaluate.paper import BIG_TABLE
 from dioptre.methods import scores
 from dioptre.optics import CameraModel
@@ -75,11 +77,9 @@ def measure_scene(
     for index in range(scene * PATCHES_PER_SCENE, min((scene + 1) * PATCHES_PER_SCENE, simulation.patches)):
         native, row = simulate_patch(camera, simulation, index, conditions)
         stack = FocalStack.full(native_to_pixels(native)[None], camera.grid)
-        found = scores(stack.green(), list(reference.CONTRAST)) | scores(stack, list(reference.STEREO))
         truth = row["truth"]
         assert isinstance(truth, int)
-        errors = [int(found[key].argmax()) - truth for key in KEYS]
-        rows.append((errors, stack_statistics(stack.green().pixels[0, :, 0], int(found[SHARPEST].argmax()))))
+        rows.append(measure_stack(stack, truth))
     return rows
 
 
@@ -99,6 +99,45 @@ def measure(
                 scenes += [number * count + scene] * len(found)
     statistics = {name: np.array([row[1][name] for row in rows]) for name in rows[0][1]}
     return Measured(np.array([row[0] for row in rows]), np.array(scenes), statistics)
+
+
+def measure_stack(stack: FocalStack, truth: int) -> tuple[list[int], dict[str, float]]:
+    """Returns the errors of all measures, and the statistics, for one patch."""
+    found = scores(stack.green(), list(reference.CONTRAST)) | scores(stack, list(reference.STEREO))
+    errors = [int(found[key].argmax()) - truth for key in KEYS]
+    return errors, stack_statistics(stack.green().pixels[0, :, 0], int(found[SHARPEST].argmax()))
+
+
+def measure_store(folder: Path, patches: int) -> Measured:
+    """Returns what the measures make of patches of a store, evenly over it: a scene is a frame."""
+    store = open_patches(folder)
+    every = store.table.to_pylist()
+    chosen = np.unique(np.linspace(0, len(every) - 1, min(patches, len(every))).astype(int)).tolist()
+    rows = [measure_stack(store.stack([at]), every[at]["truth"]) for at in chosen]
+    names = sorted({every[at]["capture"] for at in chosen})
+    statistics = {name: np.array([row[1][name] for row in rows]) for name in rows[0][1]}
+    scenes = np.array([names.index(every[at]["capture"]) for at in chosen])
+    return Measured(np.array([row[0] for row in rows]), scenes, statistics)
+
+
+def print_beside(patches: Measured, frames: Measured) -> None:
+    """Prints which measures err on patches of frames as they do on patches that were simulated alone."""
+    spreads = [
+        np.percentile([np.abs(one).mean(axis=0) for one in resampled(measured)], INTERVAL, axis=0)
+        for measured in (patches, frames)
+    ]
+    inside = (spreads[0][0] <= spreads[1][1]) & (spreads[1][0] <= spreads[0][1])
+    maes = [np.abs(measured.errors).mean(axis=0) for measured in (patches, frames)]
+    print(
+        f"\n{len(frames.errors)} patches of {len(np.unique(frames.scenes))} frames; apart from those alone:"
+    )
+    for at, key in enumerate(KEYS):
+        if not inside[at]:
+            low, high = spreads[1][:, at]
+            print(f"  {key:<38}{maes[0][at]:6.2f} {maes[1][at]:6.2f} [{low:.2f}, {high:.2f}]")
+    print(f"intervals meet for {inside.sum()} of {len(KEYS)}", end="; ")
+    print(f"rank correlation of both {spearmanr(*maes).statistic:.3f}", end="; ")
+    print(f"with the paper {correlation(frames.errors, COUNTED):.3f}")
 
 
 def correlation(errors: Int[np.ndarray, "patch measure"], keys: Sequence[str]) -> float:
@@ -180,6 +219,7 @@ def main() -> None:
     parser.add_argument("--device", default="center", help="as of dioptre simulate")
     parser.add_argument("--still", action="store_true", help="without breathing and side motion")
     parser.add_argument("--steady", action="store_true", help="without steps of the exposure")
+    parser.add_argument("--frames", type=Path, help="store of patches that were cut from whole frames")
     parser.add_argument("--real", type=Path, help="folder of published stacks, .npy")
     chosen = parser.parse_args()
     simulation = Simulation(
@@ -188,6 +228,10 @@ def main() -> None:
     measured = measure(simulation, chosen.seeds, chosen.patches, chosen.still, chosen.steady)
     print_table(measured)
     columns = {"simulated": measured.statistics}
+    if chosen.frames:
+        frames = measure_store(chosen.frames, chosen.patches)
+        print_beside(measured, frames)
+        columns["cut from frames"] = frames.statistics
     if chosen.real:
         columns["real, published"] = real_statistics(chosen.real)
     print_statistics(columns)

@@ -26,7 +26,7 @@ from dioptre.dataset.manifest import WRITING, begin_folder, read_json, write_fil
 from dioptre.dataset.maps import read_map
 from dioptre.dataset.pictures import read_look, read_photographs, read_pictures
 from dioptre.dataset.positions import read_positions
-from dioptre.dataset.schema import OUTCOME, RIG, Schema
+from dioptre.dataset.schema import OUTCOME, RIG, TOLD, Schema
 from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
 from dioptre.dataset.wide_pictures import WidePictures, WidePictureWriter
 from dioptre.errors import ArchiveError, CaptureFileError
@@ -256,8 +256,10 @@ def _wide(root: Path) -> Iterator[Seed]:
 def _rigs(root: Path) -> Iterator[Seed]:
     place = {"left": [-30.0, 0, 0], "right": [30.0, 0, 0]}
     rig = json.dumps({"spacing_mm": 30.0, "focal_px": 1500.0, "nominal_mm": place}).encode()
-    outcome = json.dumps({"capture": "a", "fault": "", "confident": 0.5}).encode()
-    for name, content, schema in (("rig", rig, RIG), ("outcome", outcome, OUTCOME)):
+    outcome = json.dumps({"capture": "a", "fault": "", "confident": 0.5, "rig": [1.0]}).encode()
+    said = {"name": "a", "values": [1.0], "slope": [0.0], "information": [[2.0]]}
+    told = json.dumps({"capture": "a", "fault": "", "told": said}).encode()
+    for name, content, schema in (("rig", rig, RIG), ("outcome", outcome, OUTCOME), ("told", told, TOLD)):
 
         def check(folder: Path, file: str = f"{name}.json", schema: Schema = schema) -> None:
             schema.check(folder / file, read_json(folder / file))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dioptre.dataset.manifest import read_json
-from dioptre.dataset.schema import OUTCOME, RIG
+from dioptre.dataset.schema import OUTCOME, RIG, TOLD
 from dioptre.errors import FileError
 
 NO_PLACE = '{"nominal_mm": {"left": [0, 0, 0], "right": [0, 0, 0]}}'
@@ -33,6 +33,18 @@ def test_a_rig_that_cannot_be_is_refused(tmp_path: Path, text: str, told: str) -
 def test_a_rig_and_an_outcome_that_are_written_are_read(tmp_path: Path) -> None:
     RIG.check(tmp_path, {"spacing_mm": 30.0, "nominal_mm": {"left": [1, 2, 3], "right": [3, 2, 1]}})
     RIG.check(tmp_path, {})
-    OUTCOME.check(tmp_path, {"capture": "a", "fault": "", "confident": 0.5})
+    OUTCOME.check(tmp_path, {"capture": "a", "fault": "", "confident": 0.5, "rig": None})
     with pytest.raises(FileError, match="no entry 'fault'"):
         OUTCOME.check(tmp_path, {"capture": "a", "confident": 0.5})
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"name": "a"}, {"name": "a", "values": [1.0], "slope": [0.0], "information": [[1.0, 2.0]]}, [1.0]],
+)
+def test_what_a_capture_says_about_its_rig_has_one_size(tmp_path: Path, said: object) -> None:
+    good = {"name": "a", "values": [1.0, 2.0], "slope": [0.0, 0.0], "information": [[1.0, 0.0], [0.0, 1.0]]}
+    for right in (good, None):
+        TOLD.check(tmp_path, {"capture": "a", "fault": "", "told": right})
+    with pytest.raises(FileError, match="told"):
+        TOLD.check(tmp_path, {"capture": "a", "fault": "", "told": said})

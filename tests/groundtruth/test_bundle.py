@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from dioptre.groundtruth.bundle import Bundle, Expected, Lenses, _derive, _moved, _see, adjust, project
+from dioptre.groundtruth.bundle import Expected, _moved, adjust
+from dioptre.groundtruth.projection import Bundle, Lenses, derive, project, see
 
 ARM = 0.06
 CROSS = ARM * np.array(
@@ -40,7 +41,7 @@ def rig(seed: int, points: int = 300, slices: int = 3, noise: float = 0.0) -> tu
 
 def test_derivatives_are_those_of_small_steps() -> None:
     bundle, _ = rig(0, points=4, slices=2)
-    by_camera, columns, by_point = _derive(bundle, _see(bundle))
+    by_camera, columns, by_point = derive(bundle, see(bundle))
     unknowns = int(columns.max()) + 1
     rng = np.random.default_rng(1)
     for _ in range(3):

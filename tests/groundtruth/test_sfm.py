@@ -6,14 +6,14 @@ import pytest
 from tests.groundtruth.test_bundle import CROSS, rig
 
 from dioptre.errors import InputError
-from dioptre.groundtruth.bundle import Bundle
 from dioptre.groundtruth.colmap import colmap_model
+from dioptre.groundtruth.composite import sharpness
 from dioptre.groundtruth.features import Features, Tracks, join
+from dioptre.groundtruth.poses import Nominal, Poses
+from dioptre.groundtruth.projection import Bundle
 from dioptre.groundtruth.reconstruct import _check_sharpness, working_factor
 from dioptre.groundtruth.register import Motion
 from dioptre.groundtruth.sfm import (
-    Nominal,
-    Poses,
     _check_features,
     _check_geometry,
     _check_tracks,
@@ -104,9 +104,9 @@ def test_a_wrong_spacing_shows_against_the_focus(spacing: float, right: bool) ->
 
 def test_a_blurred_view_is_named() -> None:
     sharp = np.random.default_rng(0).random((60, 80)).astype(np.float32)
-    composites = [sharp, sharp, cv2.GaussianBlur(sharp, (0, 0), 4), sharp, sharp]
+    views = [sharp, sharp, cv2.GaussianBlur(sharp, (0, 0), 4), sharp, sharp]
     with pytest.raises(InputError, match="view of right is blurred"):
-        _check_sharpness(composites, nominal())
+        _check_sharpness([sharpness(one) for one in views], nominal())
 
 
 def test_whole_frames_are_shrunk_and_small_ones_are_not() -> None:

@@ -1,3 +1,5 @@
+import pickle
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +8,7 @@ from tests.dataset.published_tree import write_tree
 
 from dioptre.errors import FileError, InputError
 from dioptre.optics import CameraModel
-from dioptre.pipeline.reconstructing import _working, nominal_rig, reconstruct
+from dioptre.pipeline.reconstructing import Job, _captures, _working, nominal_rig, observe_files, reconstruct
 from dioptre.pipeline.settings import Reconstruct
 
 
@@ -26,6 +28,14 @@ def test_asked_to_stop_it_stops_with_a_remedy(tmp_path: Path) -> None:
     source = write_tree(tmp_path / "captures", {"train1": ["apt1_0"]}, slices=[0])
     with pytest.raises(FileError, match=r"apt1_0.*--on-error skip"):
         reconstruct(source, tmp_path / "out", Reconstruct(on_error="stop"), None, quiet)
+
+
+def test_pieces_can_be_sent_to_workers_elsewhere(tmp_path: Path) -> None:
+    source = write_tree(tmp_path / "captures", {"train1": ["apt1_0"]})
+    job = Job(tmp_path / "out", Reconstruct(), CameraModel.pixel3(), {"spacing_mm": 60.0})
+    piece = pickle.loads(pickle.dumps(partial(observe_files, job, _captures(source)[0])))
+    assert piece()["fault"].startswith("apt1_0: it lacks the camera left")
+    assert (tmp_path / "out" / "train1" / "reconstruction" / "apt1_0" / "told.json").is_file()
 
 
 def test_a_folder_without_captures_is_refused(tmp_path: Path) -> None:
@@ -52,3 +62,15 @@ def test_working_pixels_are_means_of_the_frames(factor: int) -> None:
     working = _working(codes, factor)
     assert working.shape == (48 // factor, 64 // factor)
     assert np.allclose(working, 1534 / 15344, atol=1e-6)
+
+
+def test_a_fault_is_looked_at_again_once_it_may_be_repaired(tmp_path: Path) -> None:
+    source = write_tree(tmp_path / "captures", {"train1": ["apt1_0"]})
+    job = Job(tmp_path / "out", Reconstruct(), CameraModel.pixel3(), {})
+    files = _captures(source)[0]
+    told = tmp_path / "out" / "train1" / "reconstruction" / "apt1_0" / "told.json"
+    assert observe_files(job, files)["fault"]
+    told.write_text(told.read_text().replace("it lacks the camera", "something else"))
+    assert "it lacks the camera" in observe_files(job, files)["fault"]
+    told.write_text('{"capture": "apt1_0", "fault": "", "told": null}')
+    assert observe_files(job, files) == {"capture": "apt1_0", "fault": "", "told": None}

@@ -9,7 +9,7 @@ import pytest
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, CHANGED, DONE
 from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.manifest import hash_file, write_json
+from dioptre.dataset.manifest import hash_file, hash_folder, write_json
 from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import FileError
 from dioptre.evaluate.predict import SCHEMA
@@ -221,3 +221,18 @@ def test_names_of_files_are_said_in_one_line(tmp_path: Path, capsys: pytest.Capt
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert said.count("\n") == 1
+
+
+def test_captures_and_reconstructions_are_verified_file_by_file(tmp_path: Path) -> None:
+    for kind in ("simulated captures", "reconstruction", "poses of pictures"):
+        folder = tmp_path / kind
+        (folder / "train1").mkdir(parents=True)
+        (folder / "train1" / "one.png").write_bytes(b"one")
+        manifest = {"kind": kind, "files": hash_folder(folder, ("train1", "nothing.json"))}
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        found = verify(folder, lambda _done, _total: None)
+        assert (found.kind, found.parts, found.faults) == (kind, 1, ())
+        (folder / "train1" / "one.png").write_bytes(b"two")
+        assert "one.png has changed" in verify(folder, lambda _done, _total: None).faults[0]
+        (folder / "manifest.json").write_text(json.dumps({"kind": kind}))
+        assert "no hashes" in verify(folder, lambda _done, _total: None).notes[0]

@@ -148,6 +148,16 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def hash_folder(folder: Path, below: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the hash of each file below some names within a folder, as a list of one, by its path."""
+    found: dict[str, list[str]] = {}
+    for name in below:
+        first = folder / name
+        files = sorted(one for one in first.rglob("*") if one.is_file()) if first.is_dir() else [first]
+        found |= {one.relative_to(folder).as_posix(): [hash_file(one)] for one in files if one.is_file()}
+    return found
+
+
 def hash_store(lines: Iterable[str], table: pa.Table) -> str:
     """Returns the SHA-256 of a whole store, as the head of this module describes it."""
     digest = hashlib.sha256()

@@ -4,7 +4,9 @@ Arrays are landscape here and portrait in the files. Files appear under their na
 """
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import Float, Shaped, UInt16
@@ -91,3 +93,19 @@ def write_array(path: Path, array: Shaped[np.ndarray, "..."]) -> None:
     data = io.BytesIO()
     np.save(data, array, allow_pickle=False)
     write_file(path, lambda file: file.write(data.getbuffer()))
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Shaped[np.ndarray, "..."]]) -> None:
+    """Writes arrays by their names as .npz."""
+    data = io.BytesIO()
+    np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
+    write_file(path, lambda file: file.write(data.getbuffer()))
+
+
+def read_arrays(path: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
+    """Returns what `write_arrays` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            return dict(kept)
+    except (OSError, ValueError, BadZipFile) as error:
+        raise FileError(f"{path} cannot be read: {error}") from None

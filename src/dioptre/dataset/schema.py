@@ -213,7 +213,34 @@ RIG = Schema(
         "nominal_mm": Entry("three millimetres for each of its cameras", _are_places, needed=False),
     },
 )
-OUTCOME = Schema("what became of a capture", {"capture": TEXT, "fault": TEXT, "confident": NUMBER})
+
+
+def _is_told(value: object) -> bool:
+    """Returns whether a value is what a capture says about its rig: numbers, slopes, and their squares."""
+    if value is None:
+        return True
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        return False
+    numbers, slope, square = (value.get(name) for name in ("values", "slope", "information"))
+    rows = [numbers, slope, *square] if isinstance(square, list) else [None]
+    if not all(isinstance(row, list) and all(map(is_number, row)) for row in rows):
+        return False
+    return len(rows) == len(numbers) + 2 and {len(row) for row in rows} == {len(numbers)}  # type: ignore[arg-type]
+
+
+OUTCOME = Schema(
+    "what became of a capture",
+    {
+        "capture": TEXT,
+        "fault": TEXT,
+        "confident": NUMBER,
+        "rig": Entry("numbers, or null", lambda value: value is None or isinstance(value, list)),
+    },
+)
+TOLD = Schema(
+    "what a capture says about its rig",
+    {"capture": TEXT, "fault": TEXT, "told": Entry("values, slopes and their squares, or null", _is_told)},
+)
 PREDICTIONS = Schema(
     "a folder of predictions",
     {

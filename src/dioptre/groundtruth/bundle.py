@@ -1,21 +1,13 @@
 """Bundle adjustment: poses, lenses and points that explain where points are seen, by least squares.
 
-The model of a picture (camera c, slice k) of a point whose ray from the first camera is (u, v, 1) and whose
-inverse depth there is rho, one over metres:
-
-    (X, Y, Z) = turn_c ((u, v, 1) - rho centre_c)           a point at infinity is nothing special
-    place = shift_ck + focal_c zoom_ck (1 + b1 r^2 + b2 r^4) (X, Y) / Z,   r^2 = (X^2 + Y^2) / Z^2
-
-The first camera is the origin. What pictures cannot tell, or only barely, is held by expectations, each with
-its deviation: where cameras were meant to stand, their focal length, how scale goes from slice to slice; and
-the mean distance of the cameras from the first, which gives metres.
+The model is `dioptre.groundtruth.projection`. What pictures cannot tell, or only barely, is held by
+expectations, each with its deviation: where cameras were meant to stand, their focal length, how scale goes
+from slice to slice; and the mean distance of the cameras from the first, which gives metres.
 
 Levenberg and Marquardt's method; points are eliminated (Schur's complement), so that the system that is
 solved has only the cameras' unknowns. Outliers are weighed down (Cauchy's loss). It stops once whole,
 undamped steps no longer lower the cost: a general solver that stops when the reprojection error looks low
 leaves cameras turned towards each other a little, and with that a bias of every depth.
-
-Lengths of unknowns: an angle in radians, a place in units of the spacing, log focal length, pixels.
 """
 
 from dataclasses import dataclass, replace
@@ -25,32 +17,13 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_matrix
 from scipy.spatial.transform import Rotation
 
+from dioptre.groundtruth.projection import Bundle, Lenses, derive, offsets, project, see
+
 ROUNDS = 40  # of Levenberg and Marquardt, at most
 SETTLED = 1e-7  # relative fall of the cost, while steps are nearly undamped
 UNDAMPED = 1e-6
 FIRST_DAMPING = 1e-4
 CAUCHY = 2.0  # residuals in deviations from which on they are weighed down
-
-
-@dataclass(frozen=True, eq=False)
-class Lenses:
-    """The cameras of a bundle.
-
-    Attributes:
-        turns: (camera, 3) rotation vectors, from the first camera's axes to each.
-        centres: (camera, 3) places in the first camera's axes, metres.
-        focals: (camera,) focal lengths at the far slice, pixels.
-        zooms: (image,) scale of each picture relative to that.
-        shifts: (image, 2) where the axis meets each picture, pixels.
-        bend: Distortion, of all cameras.
-    """
-
-    turns: Float[np.ndarray, "camera 3"]
-    centres: Float[np.ndarray, "camera 3"]
-    focals: Float[np.ndarray, " camera"]
-    zooms: Float[np.ndarray, " image"]
-    shifts: Float[np.ndarray, "image 2"]
-    bend: Float[np.ndarray, "2"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +36,8 @@ class Expected:
         focal: Of a camera's focal length, relative.
         zoom: Of a picture's scale, relative.
         shift_px: Of where the axis meets a picture.
+        axis_px: Of the mean of that over a camera's pictures: turning a camera moves all of it as well, so
+            that the axis is by definition where it is on the average.
         bend: Of each coefficient of the distortion.
         spacing: Of the mean distance of the cameras from the first, relative.
         pixel: Of an observation.
@@ -70,61 +45,26 @@ class Expected:
 
     turn_rad: float = 0.1
     centre: float = 0.2
-    focal: float = 0.01
+    focal: float = 0.004
     zoom: float = 3e-4
     shift_px: float = 0.3
+    axis_px: float = 0.03
     bend: float = 0.05
     spacing: float = 1e-5
     pixel: float = 0.3
 
 
-@dataclass(frozen=True, eq=False)
-class Bundle:
-    """A state of the adjustment.
-
-    Attributes:
-        lenses: The cameras.
-        points: (point, 3): u, v, rho.
-        camera: (image,) which camera took each picture.
-        point: (observation,) which point.
-        image: (observation,) which picture.
-        places: (observation, 2) pixels.
-        spacing_m: Mean distance of the other cameras from the first.
-    """
-
-    lenses: Lenses
-    points: Float[np.ndarray, "point 3"]
-    camera: Int[np.ndarray, " image"]
-    point: Int[np.ndarray, " observation"]
-    image: Int[np.ndarray, " observation"]
-    places: Float[np.ndarray, "observation 2"]
-    spacing_m: float
-
-    def keep(self, which: np.ndarray) -> "Bundle":
-        """Returns the bundle with some of its observations, and the points that two or more are left of."""
-        counts = np.bincount(self.point[which], minlength=len(self.points))
-        which = which[counts[self.point[which]] >= 2]
-        left, point = np.unique(self.point[which], return_inverse=True)
-        return replace(
-            self, points=self.points[left], point=point, image=self.image[which], places=self.places[which]
-        )
-
-
-def project(bundle: Bundle) -> Float[np.ndarray, "observation 2"]:
-    """Returns where the model sees each observation's point."""
-    return _see(bundle).places
-
-
-def adjust(bundle: Bundle, start: Lenses, expected: Expected) -> Bundle:
+def adjust(bundle: Bundle, start: Lenses, expected: Expected, rounds: int = ROUNDS) -> Bundle:
     """Returns the bundle that explains its observations best.
 
     Args:
         bundle: A start.
         start: Where unknowns are expected; usually the bundle's own lenses.
         expected: How far they stray from there.
+        rounds: How many steps at most; few are enough to tell outliers.
     """
     damping, cost = FIRST_DAMPING, _cost(bundle, start, expected)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         system = _normal(bundle, start, expected)
         for _ in range(12):
             step = _solve(system, damping)
@@ -140,15 +80,6 @@ def adjust(bundle: Bundle, start: Lenses, expected: Expected) -> Bundle:
         if settled:
             break
     return bundle
-
-
-# Unknowns of the cameras, in one vector: turns, centres, log focals, log zooms, shifts, bend.
-
-
-def _offsets(bundle: Bundle) -> tuple[int, int, int, int, int, int, int]:
-    cameras, images = len(bundle.lenses.focals), len(bundle.camera)
-    sizes = np.cumsum([0, 3 * cameras, 3 * cameras, cameras, images, 2 * images, 2])
-    return tuple(int(size) for size in sizes)  # type: ignore[return-value]
 
 
 def _deviations(bundle: Bundle, expected: Expected) -> Float[np.ndarray, " unknown"]:
@@ -187,7 +118,7 @@ def _moved(
     bundle: Bundle, cameras: Float[np.ndarray, " unknown"], points: Float[np.ndarray, "_ 3"]
 ) -> Bundle:
     """Returns the bundle a step away."""
-    t, c, f, z, s, b, end = _offsets(bundle)
+    t, c, f, z, s, b, end = offsets(bundle)
     old = bundle.lenses
     turns = (Rotation.from_rotvec(cameras[t:c].reshape(-1, 3)) * Rotation.from_rotvec(old.turns)).as_rotvec()
     lenses = Lenses(
@@ -201,14 +132,39 @@ def _moved(
     return replace(bundle, lenses=lenses, points=bundle.points + points)
 
 
-def _spacing_error(bundle: Bundle) -> tuple[float, Float[np.ndarray, "camera 3"]]:
-    """Returns the relative error of the mean distance from the first camera, and its derivatives."""
-    apart = bundle.lenses.centres - bundle.lenses.centres[0]
+def _ties(
+    bundle: Bundle, start: Lenses, expected: Expected
+) -> tuple[Float[np.ndarray, " tie"], Float[np.ndarray, "tie unknown"]]:
+    """Returns what holds several unknowns together, in deviations, and its derivatives.
+
+    First the spacing, then the mean axis of each camera, x and y.
+    """
+    _, c, f, _, s, _, unknowns = offsets(bundle)
+    error, by_centre = spacing_error(bundle.lenses.centres, bundle.spacing_m)
+    cameras = len(bundle.lenses.focals)
+    slopes = np.zeros((1 + 2 * cameras, unknowns))
+    slopes[0, c:f] = by_centre.ravel() / expected.spacing
+    own = (bundle.camera == np.arange(cameras)[:, None]).astype(float)
+    own /= np.maximum(own.sum(axis=1, keepdims=True), 1) * expected.axis_px
+    images = s + 2 * np.arange(len(bundle.camera))
+    slopes[1::2, images], slopes[2::2, images + 1] = own, own
+    axes = own @ (bundle.lenses.shifts - start.shifts)
+    return np.concatenate([[error / expected.spacing], axes.ravel()]), slopes
+
+
+def spacing_error(
+    centres: Float[np.ndarray, "camera 3"], spacing_m: float
+) -> tuple[float, Float[np.ndarray, "camera 3"]]:
+    """Returns the relative error of the mean distance from the first camera, and its derivatives.
+
+    The derivatives are those by places in units of the spacing.
+    """
+    apart = centres - centres[0]
     far = np.linalg.norm(apart, axis=1)
     far[0] = np.inf
     slope = apart / far[:, None] / (len(apart) - 1)
     slope[0] = 0
-    return float(np.mean(far[1:]) / bundle.spacing_m - 1), slope
+    return float(np.mean(far[1:]) / spacing_m - 1), slope
 
 
 def _weights(
@@ -224,9 +180,34 @@ def _cost(bundle: Bundle, start: Lenses, expected: Expected) -> float:
     deviations = _deviations(bundle, expected)
     free = deviations > 0
     strayed = _strayed(bundle, start)[free] / deviations[free]
-    spacing = _spacing_error(bundle)[0] / expected.spacing
-    total = _weights(residuals, expected.pixel)[1] + float(strayed @ strayed) + spacing**2
+    ties = _ties(bundle, start, expected)[0]
+    total = _weights(residuals, expected.pixel)[1] + float(strayed @ strayed) + float(ties @ ties)
     return total if np.isfinite(total) else np.inf
+
+
+def tell_rig(
+    bundle: Bundle, start: Lenses, expected: Expected
+) -> tuple[Float[np.ndarray, "free free"], Float[np.ndarray, " free"]]:
+    """Returns what observations alone say about the unknowns that captures of one rig share.
+
+    Points, zooms and shifts are eliminated. The result is the information on turns, centres, log focal
+    lengths and bend, in this order and without the first camera's pose, and its right-hand side: the most
+    likely step from where the bundle is solves both.
+    """
+    nothing = np.inf  # expected of what is shared: that is counted once, not once a capture
+    data = replace(expected, turn_rad=nothing, centre=nothing, focal=nothing, bend=nothing, spacing=nothing)
+    system = _normal(bundle, start, data)
+    inverse = np.linalg.inv(system.points + 1e-9 * np.eye(3))
+    both = system.both.reshape(len(system.free), -1, 3).transpose(1, 0, 2)
+    product = (both @ inverse).transpose(1, 0, 2).reshape(len(system.free), -1)
+    reduced = system.cameras - product @ system.both.T
+    right = system.camera_slope - product @ system.point_slope.ravel()
+    _, _, _, z, _, b, _ = offsets(bundle)
+    own = (system.free >= z) & (system.free < b)
+    across = reduced[np.ix_(~own, own)] @ np.linalg.inv(reduced[np.ix_(own, own)])
+    return reduced[np.ix_(~own, ~own)] - across @ reduced[np.ix_(own, ~own)], right[~own] - across @ right[
+        own
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,13 +235,13 @@ class _System:
 
 def _normal(bundle: Bundle, start: Lenses, expected: Expected) -> _System:
     """Returns the normal equations at a state."""
-    seen = _see(bundle)
-    by_camera, columns, by_point = _derive(bundle, seen)
+    seen = see(bundle)
+    by_camera, columns, by_point = derive(bundle, seen)
     residuals = seen.places - bundle.places
     weight = np.sqrt(_weights(residuals, expected.pixel)[0]) / expected.pixel
     residuals, by_camera = residuals * weight[:, None], by_camera * weight[:, None, None]
     by_point = by_point * weight[:, None, None]
-    unknowns, observations, points = _offsets(bundle)[-1], len(bundle.point), len(bundle.points)
+    unknowns, observations, points = offsets(bundle)[-1], len(bundle.point), len(bundle.points)
     rows = np.repeat(np.arange(2 * observations), by_camera.shape[2])
     across = np.repeat(columns, 2, axis=0).ravel()
     camera = csr_matrix((by_camera.ravel(), (rows, across)), (2 * observations, unknowns))
@@ -272,11 +253,9 @@ def _normal(bundle: Bundle, start: Lenses, expected: Expected) -> _System:
     camera = camera[:, free]
     expect = np.diag(1 / deviations[free] ** 2)
     slope = -(camera.T @ residuals.ravel()) - _strayed(bundle, start)[free] / deviations[free] ** 2
-    error, by_centre = _spacing_error(bundle)
-    spacing = np.zeros(unknowns)
-    spacing[_offsets(bundle)[1] : _offsets(bundle)[2]] = by_centre.ravel()
-    spacing = spacing[free] / expected.spacing
-    hessian = (camera.T @ camera).toarray() + expect + np.outer(spacing, spacing)
+    tied, ties = _ties(bundle, start, expected)
+    ties = ties[:, free]
+    hessian = (camera.T @ camera).toarray() + expect + ties.T @ ties
     blocks = np.einsum("oia,oib->oab", by_point, by_point)
     own = np.zeros((points, 3, 3))
     np.add.at(own, bundle.point, blocks)
@@ -284,7 +263,7 @@ def _normal(bundle: Bundle, start: Lenses, expected: Expected) -> _System:
         hessian,
         own,
         (camera.T @ point).toarray(),
-        slope - spacing * error / expected.spacing,
+        slope - ties.T @ tied,
         -(point.T @ residuals.ravel()).reshape(-1, 3),
         free,
         unknowns,
@@ -312,98 +291,3 @@ def _solve(
     whole = np.zeros(system.unknowns)
     whole[system.free] = step
     return whole, np.einsum("pij,pj->pi", inverse, rest)
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """What each observation goes through on its way to a picture.
-
-    Attributes:
-        camera: Which camera took it.
-        turns: Its rotation.
-        local: The point in the camera's axes, times rho.
-        flat: The same divided by its z.
-        bent: By what distortion multiplies.
-        scale: Focal length of the picture, pixels.
-        places: Where it is seen.
-    """
-
-    camera: Int[np.ndarray, " o"]
-    turns: Float[np.ndarray, "o 3 3"]
-    local: Float[np.ndarray, "o 3"]
-    flat: Float[np.ndarray, "o 2"]
-    bent: Float[np.ndarray, " o"]
-    scale: Float[np.ndarray, " o"]
-    places: Float[np.ndarray, "o 2"]
-
-
-def _see(bundle: Bundle) -> _Seen:
-    lenses, image = bundle.lenses, bundle.image
-    camera = bundle.camera[image]
-    turns = Rotation.from_rotvec(lenses.turns).as_matrix()[camera]
-    u, v, rho = bundle.points[bundle.point].T
-    before = np.stack([u, v, np.ones_like(u)], axis=1) - rho[:, None] * lenses.centres[camera]
-    local = np.einsum("oij,oj->oi", turns, before)
-    local[:, 2] = np.where(np.abs(local[:, 2]) < 1e-6, 1e-6, local[:, 2])
-    flat = local[:, :2] / local[:, 2:]
-    r2 = (flat**2).sum(axis=1)
-    bent = 1 + (lenses.bend[0] + lenses.bend[1] * r2) * r2
-    scale = lenses.focals[camera] * lenses.zooms[image]
-    places = lenses.shifts[image] + (scale * bent)[:, None] * flat
-    return _Seen(camera, turns, local, flat, bent, scale, places)
-
-
-def _derive(
-    bundle: Bundle, seen: _Seen
-) -> tuple[Float[np.ndarray, "o 2 12"], Int[np.ndarray, "o 12"], Float[np.ndarray, "o 2 3"]]:
-    """Returns derivatives by the cameras' unknowns, which unknowns those are, and those by the points'."""
-    lenses, image, camera, flat = bundle.lenses, bundle.image, seen.camera, seen.flat
-    rho, (b1, b2), r2 = bundle.points[bundle.point, 2], lenses.bend, (flat**2).sum(axis=1)
-    by_flat = seen.bent[:, None, None] * np.eye(2)
-    by_flat = by_flat + (2 * b1 + 4 * b2 * r2)[:, None, None] * (flat[:, :, None] * flat[:, None, :])
-    by_local = np.zeros((len(rho), 2, 3))
-    by_local[:, 0, 0] = by_local[:, 1, 1] = 1 / seen.local[:, 2]
-    by_local[:, :, 2] = -flat / seen.local[:, 2:]
-    by_local = (by_flat * seen.scale[:, None, None]) @ by_local
-    by_world = by_local @ seen.turns
-    away = (seen.places - lenses.shifts[image])[:, :, None]
-    bends = (seen.scale[:, None] * flat)[:, :, None] * np.stack([r2, r2**2], axis=1)[:, None, :]
-    by_camera = np.concatenate(
-        [
-            by_local @ _crossed(seen.local),
-            -by_world * (rho * bundle.spacing_m)[:, None, None],
-            away,
-            away,
-            np.broadcast_to(np.eye(2), (len(rho), 2, 2)),
-            bends,
-        ],
-        axis=2,
-    )
-    by_depth = -(by_world @ lenses.centres[camera][:, :, None])
-    return by_camera, _columns(bundle, camera), np.concatenate([by_world[:, :, :2], by_depth], axis=2)
-
-
-def _crossed(local: Float[np.ndarray, "o 3"]) -> Float[np.ndarray, "o 3 3"]:
-    """Returns how points move with a small turn of their axes."""
-    out = np.zeros((len(local), 3, 3))
-    x, y, z = local.T
-    out[:, 0, 1], out[:, 0, 2], out[:, 1, 0] = z, -y, -z
-    out[:, 1, 2], out[:, 2, 0], out[:, 2, 1] = x, y, -x
-    return out
-
-
-def _columns(bundle: Bundle, camera: Int[np.ndarray, " o"]) -> Int[np.ndarray, "o 12"]:
-    """Returns which of the cameras' unknowns each observation depends on."""
-    t, c, f, z, s, b, _ = _offsets(bundle)
-    image = bundle.image[:, None]
-    return np.concatenate(
-        [
-            t + 3 * camera[:, None] + np.arange(3),
-            c + 3 * camera[:, None] + np.arange(3),
-            f + camera[:, None],
-            z + image,
-            s + 2 * image + np.arange(2),
-            np.broadcast_to(b + np.arange(2), (len(camera), 2)),
-        ],
-        axis=1,
-    )

@@ -1,7 +1,8 @@
 """From the sweeps of a rig to depth and confidence for every camera: all steps in their order.
 
-    composite.align -> sfm.estimate_poses -> composite.compose -> mvs.rectify -> mvs.sweep_planes ->
-    mvs.confidence
+    composite.align -> sfm.adjust_capture                                    each capture by itself
+    -> consensus.agree                                                       all captures of a rig
+    -> composite.compose -> mvs.rectify -> mvs.sweep_planes -> mvs.confidence    each capture by itself
 
 The maps that come out lie on the frames: a pixel is a square of `MAP_FACTOR` pixels of a frame, depth is
 dioptres along the camera's axis.
@@ -17,10 +18,12 @@ from jaxtyping import Float, Float32
 from dioptre.errors import InputError
 from dioptre.groundtruth.composite import align, compose, sharpness
 from dioptre.groundtruth.mvs import View, confidence, rectify, residual, sweep_planes, to_frame
-from dioptre.groundtruth.sfm import Nominal, Poses, estimate_poses
+from dioptre.groundtruth.poses import Adjusted, Nominal, Poses, poses_of, refined_motion
+from dioptre.groundtruth.sfm import adjust_capture
 
 MAP_FACTOR = 4  # frame pixels along a side of a map's
 WORKING_COLUMNS = 500  # that pictures are shrunk to, about
+BLUR_STRIDE = 4  # slices between those whose sharpness is compared
 BLURRED = 0.25  # of the other cameras' sharpness: less is out of focus
 
 Slices = Float32[np.ndarray, "slice rows cols"]
@@ -64,9 +67,32 @@ def working_factor(frame: tuple[int, int]) -> int:
     return next((factor for factor in (4, 2) if frame[1] >= factor * WORKING_COLUMNS), 1)
 
 
-def reconstruct_capture(
+def observe_capture(
     sweeps: Sequence[Slices],
     zoom: Float[np.ndarray, " slice"],
+    nominal: Nominal,
+    frame: tuple[int, int],
+) -> Adjusted:
+    """Returns what a capture tells about its rig.
+
+    Args:
+        sweeps: Of each camera, in working pixels.
+        zoom: Scale of the slices, as their focus distances say.
+        nominal: What is known of the rig.
+        frame: Rows and columns of the whole frame.
+
+    Raises:
+        InputError: If the poses cannot be believed, or a view is blurred.
+    """
+    motions = [align(sweep, zoom) for sweep in sweeps]
+    few = [sweep[::BLUR_STRIDE] for sweep in sweeps]
+    _check_sharpness([np.max([sharpness(one) for one in some], axis=0) for some in few], nominal)
+    return adjust_capture(sweeps, motions, nominal, frame[1] // sweeps[0].shape[2])
+
+
+def reconstruct_capture(
+    sweeps: Sequence[Slices],
+    adjusted: Adjusted,
     nominal: Nominal,
     frame: tuple[int, int],
     executor: Executor | None = None,
@@ -76,20 +102,17 @@ def reconstruct_capture(
 
     Args:
         sweeps: Of each camera, in working pixels.
-        zoom: Scale of the slices, as their focus distances say.
-        nominal: What is known of the rig.
+        adjusted: What is known of the cameras.
+        nominal: What was known before.
         frame: Rows and columns of the whole frame.
         executor: Threads.
         threads: How many.
-
-    Raises:
-        InputError: If the poses cannot be believed, or a view is blurred.
     """
     factor = frame[1] // sweeps[0].shape[2]
-    motions = [align(sweep, zoom) for sweep in sweeps]
-    composites = [compose(sweep, motion) for sweep, motion in zip(sweeps, motions, strict=True)]
-    _check_sharpness(composites, nominal)
-    poses = estimate_poses(sweeps, motions, nominal, factor)
+    poses = poses_of(adjusted, nominal, factor)
+    composites = [
+        compose(sweep, refined_motion(adjusted, camera, factor)) for camera, sweep in enumerate(sweeps)
+    ]
     focal = nominal.focal_px / factor
     views = [
         View(
@@ -113,9 +136,9 @@ def reconstruct_capture(
     return Reconstruction(poses, tuple(maps), factor)
 
 
-def _check_sharpness(composites: Sequence[Picture], nominal: Nominal) -> None:
-    """Raises if one camera's sharpest picture is plainly less sharp than the others'."""
-    levels = np.array([float(np.percentile(sharpness(one), 90)) for one in composites])
+def _check_sharpness(sharp: Sequence[Picture], nominal: Nominal) -> None:
+    """Raises if what is sharpest in one camera's sweep is plainly less sharp than in the others'."""
+    levels = np.array([float(np.percentile(one, 90)) for one in sharp])
     for at, name in enumerate(nominal.names):
         others = float(np.median(np.delete(levels, at)))
         if levels[at] < BLURRED * others:

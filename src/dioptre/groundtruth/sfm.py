@@ -3,6 +3,7 @@
     features in some slices of each sweep
     -> linked over the slices of a camera, whose motion is known, and matched between cameras, slice by slice
     -> tracks -> bundle adjustment (`dioptre.groundtruth.bundle`), outliers left out, again
+    -> places to a few hundredths of a pixel (`dioptre.groundtruth.localise`), in focus only -> adjustment
 
 Places and focal lengths are pixels of the whole frame, places from its centre; metres, the first camera's
 axes. Metres come from the spacing: the mean distance of the other cameras from the first.
@@ -13,18 +14,21 @@ same distances. What does not hold is an `InputError` in a sentence.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 from scipy.spatial.transform import Rotation
+from scipy.stats import theilslopes
 
 from dioptre.errors import InputError
-from dioptre.groundtruth.bundle import Bundle, Expected, Lenses, adjust, project
+from dioptre.groundtruth.bundle import Expected, adjust
 from dioptre.groundtruth.composite import sharpness
 from dioptre.groundtruth.features import Features, Image, Tracks, find_features, join, link_near, match
+from dioptre.groundtruth.localise import Seen, localise
+from dioptre.groundtruth.poses import Adjusted, Nominal
+from dioptre.groundtruth.projection import Bundle, Lenses, project
 from dioptre.groundtruth.register import Motion
 
 SLICES_APART = 6  # of those whose features are taken
@@ -36,95 +40,21 @@ LEAST_IN_FRONT = 0.9  # of the points
 ASTRAY = 0.5  # of the spacing, from where a camera was meant to be
 FOCUS_RATIO = 1.35  # between distances by parallax and by focus, at most
 FOCUS_POINTS = 30  # by which these are compared
+SPREAD = 2.0  # dioptres between near and far points, from which on a slope tells
+SLOPE_POINTS = 400  # by which it is told
+LENS_OFF = 0.7  # dioptres by which a lens may be off everywhere
 BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
 OUTLIER = 4.0  # deviations
+DEFOCUS = 1.4  # dioptres between a point and where the lens is, up to which its place can be trusted
+ROUGH_ROUNDS, FINE_ROUNDS = 12, 40  # of the adjustment: to tell outliers, and to the end
 
 Slices = Float32[np.ndarray, "slice rows cols"]
 
 
-@dataclass(frozen=True, eq=False)
-class Nominal:
-    """What is known of a rig before anybody looks.
-
-    Attributes:
-        names: The cameras, the one in the middle first.
-        centres: (camera, 3) where they were meant to stand, metres.
-        spacing_m: Mean distance of the others from the first, measured.
-        focal_px: Focal length at the far slice, as the maker says.
-        dioptres: Where each slice was told to focus.
-    """
-
-    names: tuple[str, ...]
-    centres: Float[np.ndarray, "camera 3"]
-    spacing_m: float
-    focal_px: float
-    dioptres: Float[np.ndarray, " slice"]
-
-    def __post_init__(self) -> None:
-        if not self.spacing_m > 0 or len(self.names) != len(self.centres) or len(self.names) < 2:
-            raise InputError(
-                f"a rig has two cameras or more, some way apart, not {len(self.names)}, {self.spacing_m:g} m"
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class Poses:
-    """Where the cameras of a capture stood, and how they saw.
-
-    Attributes:
-        names: The cameras.
-        turns: (camera, 3, 3) rotation from the first camera's axes to each.
-        centres: (camera, 3) metres.
-        focals: (camera,) focal length of the aligned pictures, pixels of the whole frame.
-        shifts: (camera, 2) where the axis meets these, pixels from the centre of the frame.
-        bend: Distortion: places are (1 + b1 r^2 + b2 r^4) times as far from the axis.
-        zooms: (camera, slice) scale of the slices relative to the aligned pictures.
-        points: (point, 3) metres.
-        seen_by: (point, camera) where each aligned picture shows a point; NaN where it does not.
-        pixel: Deviation of the observations, pixels.
-        explained: Share of the observations that were kept.
-        focus_ratio: How many times as near points are by parallax as by focus, in dioptres.
-    """
-
-    names: tuple[str, ...]
-    turns: Float[np.ndarray, "camera 3 3"]
-    centres: Float[np.ndarray, "camera 3"]
-    focals: Float[np.ndarray, " camera"]
-    shifts: Float[np.ndarray, "camera 2"]
-    bend: Float[np.ndarray, "2"]
-    zooms: Float[np.ndarray, "camera slice"]
-    points: Float[np.ndarray, "point 3"]
-    seen_by: Float[np.ndarray, "point camera 2"]
-    pixel: float
-    explained: float
-    focus_ratio: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns poses and lenses as plain JSON; points are in the COLMAP model."""
-        cameras = {
-            name: {
-                "turn": self.turns[at].tolist(),
-                "centre_mm": (1e3 * self.centres[at]).tolist(),
-                "focal_px": float(self.focals[at]),
-                "axis_px": self.shifts[at].tolist(),
-                "slice_focal_px": (self.focals[at] * self.zooms[at]).tolist(),
-            }
-            for at, name in enumerate(self.names)
-        }
-        return {
-            "cameras": cameras,
-            "bend": self.bend.tolist(),
-            "points": len(self.points),
-            "observation_deviation_px": self.pixel,
-            "explained": self.explained,
-            "parallax_over_focus": self.focus_ratio if np.isfinite(self.focus_ratio) else None,
-        }
-
-
-def estimate_poses(
+def adjust_capture(
     sweeps: Sequence[Slices], motions: Sequence[Motion], nominal: Nominal, factor: int
-) -> Poses:
-    """Returns the poses of a rig's cameras.
+) -> Adjusted:
+    """Returns what one capture tells about its rig's cameras.
 
     Args:
         sweeps: Of each camera, in working pixels.
@@ -143,10 +73,35 @@ def estimate_poses(
     tracks = join(images, features, links)
     _check_tracks(tracks, nominal)
     begun = _begin(tracks, motions, nominal, factor)
-    bundle, expected, explained = refine(begun, factor)
-    _check_geometry(bundle, nominal, explained)
-    ratio = _focus_ratio(bundle, sweeps, nominal, motions, factor)
-    return _poses(bundle, motions, nominal, factor, expected.pixel, explained, ratio)
+    rough, _, explained = refine(begun, factor)
+    _check_geometry(rough, nominal, explained)
+    ratio = _focus_ratio(rough, sweeps, nominal, motions, factor)
+    fine = _focused(_localised(rough, sweeps, images, factor), images, nominal)
+    _check_points(fine, nominal)
+    bundle, expected, _ = refine(fine, factor, begun.lenses, (0.1 * factor,))
+    _check_points(bundle, nominal)
+    return Adjusted(bundle, begun.lenses, expected, np.array(slices), tuple(motions), explained, ratio)
+
+
+def _localised(bundle: Bundle, sweeps: Sequence[Slices], images: Sequence[Image], factor: int) -> Bundle:
+    """Returns the bundle with the places that the pictures tell, without those that they do not."""
+    pictures = [sweeps[camera][at] for camera, at in images]
+    clear = [sharpness(one) for one in pictures]
+    places = bundle.places / factor
+    sharp = np.empty(len(places), np.float32)
+    for at, one in enumerate(clear):
+        mine = bundle.image == at
+        sharp[mine] = _read(one, places[mine])
+    turns = Rotation.from_rotvec(bundle.lenses.turns).as_matrix()[bundle.camera[bundle.image], :2, :2]
+    forms = turns * bundle.lenses.zooms[bundle.image][:, None, None]
+    found, good = localise(pictures, Seen(bundle.point, bundle.image, places, forms, sharp))
+    return replace(bundle, places=factor * found).keep(np.flatnonzero(good))
+
+
+def _focused(bundle: Bundle, images: Sequence[Image], nominal: Nominal) -> Bundle:
+    """Returns the bundle without what is seen out of focus: towards the edges blur moves things outwards."""
+    focus = nominal.dioptres[[at for _, at in images]][bundle.image]
+    return bundle.keep(np.flatnonzero(np.abs(focus - bundle.points[bundle.point, 2]) <= DEFOCUS))
 
 
 def _features(
@@ -266,21 +221,33 @@ def triangulate(bundle: Bundle) -> Float[np.ndarray, "point 3"]:
     return np.concatenate([at + rho[:, None] * middle, rho[:, None]], axis=1)
 
 
-def refine(bundle: Bundle, factor: int) -> tuple[Bundle, Expected, float]:
-    """Returns the adjusted bundle without outliers, its deviations, and the share that was kept."""
-    total = len(bundle.point)
-    start = bundle.lenses
-    for pixel in (12.0 * factor, 2.0 * factor):
-        bundle = adjust(bundle, start, Expected(pixel=pixel))
+def refine(
+    bundle: Bundle,
+    factor: int,
+    start: Lenses | None = None,
+    begin_px: Sequence[float] = (),
+) -> tuple[Bundle, Expected, float]:
+    """Returns the adjusted bundle without outliers, its deviations, and the share that was kept.
+
+    Args:
+        bundle: Where to begin.
+        factor: Pixels of the whole frame along a side of a working pixel.
+        start: What is expected of the lenses; those of the bundle.
+        begin_px: Deviations of the observations that it begins with; wide ones by default.
+    """
+    total = max(1, len(bundle.point))
+    start = start or bundle.lenses
+    for pixel in begin_px or (12.0 * factor, 2.0 * factor):
+        bundle = adjust(bundle, start, Expected(pixel=pixel), ROUGH_ROUNDS)
     expected = Expected(pixel=0.5 * factor)
-    for _ in range(3):
+    for rounds in (ROUGH_ROUNDS, ROUGH_ROUNDS, FINE_ROUNDS):
         far = np.linalg.norm(project(bundle) - bundle.places, axis=1)
-        pixel = float(np.clip(1.2 * np.median(far) / 1.18, 0.05 * factor, 3.0 * factor))
+        pixel = float(np.clip(1.2 * np.median(far) / 1.18, 0.03 * factor, 3.0 * factor)) if len(far) else 1.0
         expected = Expected(pixel=pixel)
         bundle = bundle.keep(np.flatnonzero(far < OUTLIER * pixel))
         if len(bundle.points) < LEAST_POINTS:
             break
-        bundle = adjust(bundle, start, expected)
+        bundle = adjust(bundle, start, expected, rounds)
     return bundle, expected, len(bundle.point) / total
 
 
@@ -302,6 +269,10 @@ def _check_geometry(bundle: Bundle, nominal: Nominal, explained: float) -> None:
             f"{nominal.names[worst]} is {1e3 * astray[worst]:.0f} mm from where it should be, on arms of "
             f"{1e3 * nominal.spacing_m:.0f} mm: are two cameras exchanged?"
         )
+    _check_points(bundle, nominal)
+
+
+def _check_points(bundle: Bundle, nominal: Nominal) -> None:
     camera = bundle.camera[bundle.image]
     for at, name in enumerate(nominal.names):
         count = len(np.unique(bundle.point[camera == at]))
@@ -335,48 +306,26 @@ def _focus_ratio(
     clear = (peak > 1) & (peak < curve.shape[1] - 2) & (curve.max(axis=1) > 2 * np.median(curve, axis=1))
     if clear.sum() < FOCUS_POINTS:
         return float("nan")
-    by_focus = nominal.dioptres[::2][peak[clear]]
-    ratio = float(np.median(bundle.points[seen, 2][clear] / by_focus))
-    if not 1 / FOCUS_RATIO < ratio < FOCUS_RATIO:
+    return _compare_with_focus(bundle.points[seen, 2][clear], nominal.dioptres[::2][peak[clear]], nominal)
+
+
+def _compare_with_focus(
+    parallax: Float[np.ndarray, " _"], focus: Float[np.ndarray, " _"], nominal: Nominal
+) -> float:
+    """Returns how many times as many dioptres parallax has as focus; raises if that is not to be believed.
+
+    A lens may be off by a constant (its ladder was calibrated elsewhere, or when it was colder), and where a
+    picture is sharpest is uncertain: one of three is enough, the ratio, the slope or a small difference.
+    """
+    ratio, slope = float(np.median(parallax / focus)), float("nan")
+    low, high = np.percentile(focus, [10, 90])
+    if high - low >= SPREAD:
+        slope = float(theilslopes(parallax[:SLOPE_POINTS], focus[:SLOPE_POINTS])[0])
+    off = abs(float(np.median(parallax - focus)))
+    believed = off < LENS_OFF or any(1 / FOCUS_RATIO < one < FOCUS_RATIO for one in (ratio, slope))
+    if not believed:
         raise InputError(
             f"points are {ratio:.2f} times as near by parallax as by focus: is the spacing of the cameras, "
             f"{1e3 * nominal.spacing_m:.1f} mm, right, and do the cameras stand where it says?"
         )
     return ratio
-
-
-def _poses(
-    bundle: Bundle,
-    motions: Sequence[Motion],
-    nominal: Nominal,
-    factor: int,
-    pixel: float,
-    explained: float,
-    ratio: float,
-) -> Poses:
-    """Returns what was found, for the aligned pictures of the cameras."""
-    lenses = bundle.lenses
-    count = len(nominal.names)
-    turns = Rotation.from_rotvec(lenses.turns).as_matrix()
-    focals, shifts, zooms = np.empty(count), np.empty((count, 2)), []
-    slices = sorted({int(at) for at in range(0, len(motions[0].zoom), SLICES_APART)})
-    for camera in range(count):
-        own = np.flatnonzero(bundle.camera == camera)
-        aligned = motions[camera].zoom[slices]
-        more = lenses.zooms[own] / aligned
-        focals[camera] = lenses.focals[camera] * more.mean()
-        shifts[camera] = (
-            (lenses.shifts[own] - factor * motions[camera].shift[slices]) / aligned[:, None]
-        ).mean(0)
-        refined = np.interp(np.arange(len(motions[camera].zoom)), slices, more / more.mean())
-        zooms.append(motions[camera].zoom * refined)
-    rho = np.maximum(bundle.points[:, 2], 1e-3)
-    points = np.concatenate([bundle.points[:, :2], np.ones((len(rho), 1))], axis=1) / rho[:, None]
-    seen = np.full((len(points), count, 2), np.nan)
-    camera = bundle.camera[bundle.image]
-    zoom, shift = lenses.zooms[bundle.image], lenses.shifts[bundle.image]
-    seen[bundle.point, camera] = (bundle.places - shift) / zoom[:, None] + shifts[camera]
-    return Poses(
-        nominal.names, turns, lenses.centres, focals, shifts, lenses.bend, np.stack(zooms), points, seen,
-        pixel, explained, ratio,
-    )  # fmt: skip

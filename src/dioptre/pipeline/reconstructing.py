@@ -6,17 +6,20 @@
         <camera>.png                       all-in-focus pictures, which the model is of
         <camera>.npy                       depth as floats, dioptres
         index.html and its pictures        composite, depth, confidence, residual
+        adjusted.npz, told.json            points, and what the capture says about its rig, or why nothing
         outcome.json                       written last: what was found, or why nothing was
+    OUT/poses.json                         the rig's cameras, as all captures tell them together
     OUT/manifest.json                      written last
 
-A piece is a capture. A capture that cannot be reconstructed has no depth at all: it is left out with a
-reason, or stops the run, as asked.
+A piece is a capture, twice: its poses, and once all captures of the rig have agreed on theirs its depth. A
+capture that cannot be reconstructed has no depth at all: it is left out with a reason, or stops the run, as
+asked.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -33,17 +36,33 @@ from dioptre.dataset.lock import locked
 from dioptre.dataset.manifest import (
     begin_folder,
     clear_leftovers,
+    hash_folder,
     read_json,
     write_file,
     write_json,
     write_manifest,
 )
 from dioptre.dataset.published import BLACK, CAMERAS, WHITE, CaptureFiles, list_captures
-from dioptre.dataset.published_files import ROTATION, write_array, write_maps, write_picture
+from dioptre.dataset.published_files import (
+    ROTATION,
+    read_arrays,
+    write_array,
+    write_arrays,
+    write_maps,
+    write_picture,
+)
 from dioptre.errors import CaptureFileError, FileError, InputError
+from dioptre.groundtruth.bundle import Expected
 from dioptre.groundtruth.colmap import colmap_model
-from dioptre.groundtruth.reconstruct import CameraMaps, Reconstruction, reconstruct_capture, working_factor
-from dioptre.groundtruth.sfm import Nominal
+from dioptre.groundtruth.consensus import Rig, Told, agree, astray
+from dioptre.groundtruth.poses import Adjusted, Nominal, hold_rig, meant_rig, rig_to_json
+from dioptre.groundtruth.reconstruct import (
+    CameraMaps,
+    Reconstruction,
+    observe_capture,
+    reconstruct_capture,
+    working_factor,
+)
 from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel, breathing
 from dioptre.pipeline.importing.published import frames_without, refuse_missing
@@ -54,8 +73,8 @@ from dioptre.simulate.world import reference_focal_px
 
 KIND = "reconstruction"
 FOLDER = "reconstruction"
-RIG = "rig.json"
-OUTCOME = "outcome.json"
+RIG, POSES = "rig.json", "poses.json"
+OUTCOME, TOLD, ADJUSTED = "outcome.json", "told.json", "adjusted.npz"
 SURE = 0.99
 
 RigFiles = tuple[CaptureFiles, ...]
@@ -88,24 +107,77 @@ def reconstruct(
     plan = {"kind": KIND, "settings": asdict(settings), "rig": known}
     with locked(out):
         begin_folder(out, plan, "a reconstruction")
-        pieces = [partial(_reconstruct, out, settings, camera, known, files) for files in groups]
-        outcomes = []
-        done(0, len(pieces))
-        with closing(run_pieces(pieces, executor)) as results:
-            for at, outcome in enumerate(results, 1):
-                if outcome["fault"] and settings.on_error == "stop":
-                    raise FileError(
-                        f"{outcome['fault']} (repair it and run this again, or leave it out with "
-                        "--on-error skip)"
-                    )
-                outcomes.append(outcome)
-                done(at, len(pieces))
+        job = Job(out, settings, camera, known)
+        first = [partial(observe_files, job, files) for files in groups]
+        observed = _run(first, executor, settings, lambda count: done(count, 2 * len(groups)))
+        rig, elsewhere = _agree(job, observed)
+        second = [partial(_reconstruct, job, rig, elsewhere, files) for files in groups]
+        outcomes = _run(second, executor, settings, lambda count: done(len(groups) + count, 2 * len(groups)))
         summary = _summary(outcomes)
         if not summary["captures"]:
             raise FileError(f"nothing of {source} could be reconstructed: {summary['skipped'][0]['reason']}")
         clear_leftovers(out)
-        write_manifest(out, {**plan, "summary": summary})
+        files = hash_folder(out, (*{one[0].part for one in groups}, POSES))
+        write_manifest(out, {**plan, "summary": summary, "files": files})
     return summary
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all pieces of a reconstruction share.
+
+    Attributes:
+        out: The folder.
+        settings: How.
+        camera: The make.
+        known: What lies beside the captures about the rig.
+    """
+
+    out: Path
+    settings: Reconstruct
+    camera: CameraModel
+    known: Mapping[str, Any]
+
+    def folder(self, files: RigFiles) -> Path:
+        """Returns where a capture's results go."""
+        return self.out / files[0].part / FOLDER / files[0].capture
+
+
+def _run(
+    pieces: Sequence[Callable[[], dict[str, Any]]],
+    executor: Executor | None,
+    settings: Reconstruct,
+    done: Callable[[int], None],
+) -> list[dict[str, Any]]:
+    """Returns what came of each piece; raises at the first fault if asked to."""
+    outcomes = []
+    done(0)
+    with closing(run_pieces(pieces, executor)) as results:
+        for at, outcome in enumerate(results, 1):
+            if outcome["fault"] and settings.on_error == "stop":
+                raise FileError(
+                    f"{outcome['fault']} (repair it and run this again, or leave it out with --on-error skip)"
+                )
+            outcomes.append(outcome)
+            done(at)
+    return outcomes
+
+
+def _agree(job: Job, observed: Sequence[Mapping[str, Any]]) -> tuple[Rig | None, list[str]]:
+    """Returns the rig that the captures tell together, and writes it, and the captures that say otherwise.
+
+    The rig is None if each stands for itself.
+    """
+    told = [Told.from_json(one["told"]) for one in observed if not one["fault"]]
+    if job.settings.rig == "each" or not told:
+        return None, []
+    nominal = nominal_rig(job.settings, job.camera, job.known)
+    off = astray(told)
+    kept = [one for one, wrong in zip(told, off, strict=True) if not wrong]
+    rig = agree(kept, meant_rig(nominal), Expected(), nominal.spacing_m)
+    left_out = [one.name for one, wrong in zip(told, off, strict=True) if wrong]
+    write_json(job.out / POSES, rig_to_json(rig, nominal, len(kept), left_out))
+    return rig, left_out
 
 
 def _captures(source: Path) -> list[RigFiles]:
@@ -129,39 +201,75 @@ def _summary(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _reconstruct(
-    out: Path, settings: Reconstruct, camera: CameraModel, known: Mapping[str, Any], files: RigFiles
-) -> dict[str, Any]:
+def observe_files(job: Job, files: RigFiles) -> dict[str, Any]:
+    """Returns what one capture says about its rig, or why it says nothing, once that is written."""
+    folder, name = job.folder(files), files[0].capture
+    if (folder / TOLD).is_file() and not (told := _read_told(folder))["fault"]:
+        return told  # a fault may have been repaired since
+    folder.mkdir(parents=True, exist_ok=True)
+    outcome: dict[str, Any] = {"capture": name, "fault": "", "told": None}
+    try:
+        sweeps, frame = _read(files)
+        nominal = nominal_rig(job.settings, job.camera, job.known)
+        adjusted = observe_capture(sweeps, breathing(job.camera), nominal, frame)
+    except (CaptureFileError, InputError) as error:
+        outcome["fault"] = f"{name}: {error}"
+    else:
+        write_arrays(folder / ADJUSTED, adjusted.arrays())
+        outcome["told"] = Told.of(name, adjusted.bundle, adjusted.start, adjusted.expected).to_json()
+    write_json(folder / TOLD, outcome)
+    return outcome
+
+
+def _read_told(folder: Path) -> dict[str, Any]:
+    """Returns what a capture said about its rig before."""
+    told = read_json(folder / TOLD)
+    schema.TOLD.check(folder / TOLD, told)
+    return told
+
+
+def _reconstruct(job: Job, rig: Rig | None, elsewhere: Sequence[str], files: RigFiles) -> dict[str, Any]:
     """Returns what became of one capture, once its files are written."""
-    first = files[0]
-    folder = out / first.part / FOLDER / first.capture
+    first, folder = files[0], job.folder(files)
+    values = None if rig is None else rig.values(1.0).tolist()
     if (folder / OUTCOME).is_file():
         before = read_json(folder / OUTCOME)
         schema.OUTCOME.check(folder / OUTCOME, before)
-        return before
-    folder.mkdir(parents=True, exist_ok=True)
-    outcome: dict[str, Any] = {"capture": first.capture, "fault": "", "confident": 0.0}
-    try:
-        with quiet_readers():
-            found, frame = reconstruct_files(files, settings, camera, known)
-    except (CaptureFileError, InputError) as error:
-        outcome["fault"] = f"{first.capture}: {error}"
-    else:
-        _write(folder, out / first.part, first.capture, found, frame)
+        if not before["fault"] and before["rig"] == values:
+            return before
+    fault = _read_told(folder)["fault"]
+    if first.capture in elsewhere:
+        fault = (
+            f"{first.capture}: its cameras stand elsewhere than those of the other captures: was the rig "
+            "touched? (--rig each takes each capture for itself)"
+        )
+    outcome: dict[str, Any] = {"capture": first.capture, "fault": fault, "rig": values, "confident": 0.0}
+    if not fault:
+        found, frame = _depth(job, rig, files)
+        _write(folder, job.out / first.part, first.capture, found, frame)
         outcome["confident"] = float(np.mean([one.confidence >= SURE for one in found.maps]))
         outcome["poses"] = found.poses.to_json()
     write_json(folder / OUTCOME, outcome)
     return outcome
 
 
-def reconstruct_files(
-    files: RigFiles, settings: Reconstruct, camera: CameraModel, known: Mapping[str, Any]
-) -> tuple[Reconstruction, tuple[int, int]]:
-    """Returns what is found in a capture's files, and the size of its frames.
+def _depth(job: Job, rig: Rig | None, files: RigFiles) -> tuple[Reconstruction, tuple[int, int]]:
+    """Returns poses and depth of a capture whose points were found, and the size of its frames."""
+    sweeps, frame = _read(files)
+    adjusted = Adjusted.from_arrays(read_arrays(job.folder(files) / ADJUSTED))
+    if rig is not None:
+        adjusted = hold_rig(adjusted, rig)
+    nominal = nominal_rig(job.settings, job.camera, job.known)
+    count = workers()
+    with ThreadPoolExecutor(count) if count > 1 else nullcontext() as threads:
+        return reconstruct_capture(sweeps, adjusted, nominal, frame, threads, count), frame
+
+
+def _read(files: RigFiles) -> tuple[list[Float32[np.ndarray, "slice rows cols"]], tuple[int, int]]:
+    """Returns the sweeps of a capture's cameras, and the size of its frames.
 
     Raises:
         CaptureFileError: If a camera or a frame is missing or cannot be read.
-        InputError: If what is found cannot be believed.
     """
     by_name = {one.camera: one for one in files}
     missing = [name for name in CAMERAS if name not in by_name]
@@ -170,7 +278,8 @@ def reconstruct_files(
     sweeps: list[Float32[np.ndarray, "slice rows cols"]] = []
     frame = (0, 0)
     for name in CAMERAS:
-        sweep, found = read_sweep(by_name[name])
+        with quiet_readers():
+            sweep, found = read_sweep(by_name[name])
         if sweeps and found != frame:
             raise CaptureFileError(
                 f"the frames of {name} have {found[0]} x {found[1]} pixels, and those of {CAMERAS[0]} "
@@ -178,11 +287,7 @@ def reconstruct_files(
             )
         frame = found
         sweeps.append(sweep)
-    nominal = nominal_rig(settings, camera, known)
-    count = workers()
-    with ThreadPoolExecutor(count) if count > 1 else nullcontext() as threads:
-        found_all = reconstruct_capture(sweeps, breathing(camera), nominal, frame, threads, count)
-    return found_all, frame
+    return sweeps, frame
 
 
 def nominal_rig(settings: Reconstruct, camera: CameraModel, known: Mapping[str, Any]) -> Nominal:

@@ -22,7 +22,7 @@ import numpy as np
 
 from dioptre.cameras.makes import find_camera
 from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import begin_folder, clear_leftovers, write_json, write_manifest
+from dioptre.dataset.manifest import begin_folder, clear_leftovers, hash_folder, write_json, write_manifest
 from dioptre.dataset.published import DEPTH_FACTOR
 from dioptre.dataset.published_files import write_array, write_frames, write_maps
 from dioptre.errors import InputError
@@ -83,7 +83,7 @@ def simulate_captures(
         ]
         run_counted(pieces, executor, 0, len(pieces), done)
         clear_leftovers(out)
-        write_manifest(out, plan)
+        write_manifest(out, {**plan, "files": hash_folder(out, (*set(PARTS.values()), RIG, TRUTH))})
 
 
 def _check_frame(camera: CameraModel, frame: tuple[int, int]) -> None:

@@ -176,13 +176,15 @@ class Reconstruct:
     Attributes:
         camera: pixel3, or a TOML file that describes a camera (docs/data.md): its focal length and ladder.
         spacing_mm: Mean distance of the outer cameras from the middle one, measured: it gives the metres. 0
-        for
-            that of rig.json beside the captures, or for 60.
+            for that of rig.json beside the captures, or for 60.
+        rig: Let all captures tell together where the cameras of their rig are, if nobody touched it between
+            them (shared), or each for itself.
         on_error: Leave out captures that cannot be reconstructed, and list them; or stop at the first.
     """
 
     camera: str = "pixel3"
     spacing_mm: float = 0.0
+    rig: Literal["shared", "each"] = "shared"
     on_error: Literal["skip", "stop"] = "skip"
 
     def check(self) -> None:

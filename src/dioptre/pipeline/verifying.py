@@ -28,10 +28,13 @@ from dioptre.methods.depth_network import LEAST, DepthNetwork
 from dioptre.methods.learned import NETWORK, Learned
 from dioptre.optics import CameraModel, FocusGrid, read_toml
 from dioptre.pipeline.mapping import KIND as MAP
+from dioptre.pipeline.posing import KIND as POSES
 from dioptre.pipeline.predicting import EXAMPLES, EXAMPLES_HASH, PREDICTIONS
 from dioptre.pipeline.predicting import KIND as PREDICTIONS_KIND
 from dioptre.pipeline.predictions import check_predictions
+from dioptre.pipeline.reconstructing import KIND as RECONSTRUCTION
 from dioptre.pipeline.reporting import KIND as REPORT
+from dioptre.pipeline.rigging import KIND as CAPTURES
 from dioptre.stack import FocalStack
 
 TRAINING = "training"
@@ -111,7 +114,7 @@ def _plan(path: Path) -> _Plan:
     return _folder_plan(path)
 
 
-def _folder_plan(path: Path) -> _Plan:
+def _folder_plan(path: Path) -> _Plan:  # noqa: PLR0911 (one for each kind)
     manifest = read_manifest(path, WHAT)
     kind = str(manifest.get("kind"))
     if kind in READERS:
@@ -124,6 +127,8 @@ def _folder_plan(path: Path) -> _Plan:
         return _ledger_plan(path, manifest)
     if kind == DEPTH:
         return _Plan("a training of a depth network", [partial(_verify_weights, path, manifest)])
+    if kind in (CAPTURES, RECONSTRUCTION, POSES):
+        return _listed_plan(path, manifest, kind)
     if kind == WIDE:
         WIDE_PICTURES.check(path / MANIFEST, manifest)
         shards = enumerate(manifest["shards"])
@@ -168,6 +173,16 @@ def _ledger_plan(path: Path, manifest: Mapping[str, Any]) -> _Plan:
     files = manifest["files"].items()
     return _Plan(
         f"a {manifest['kind']}", [partial(verify_file, path / name, one) for name, (one, *_) in files]
+    )
+
+
+def _listed_plan(path: Path, manifest: Mapping[str, Any], kind: str) -> _Plan:
+    """Returns the checks of captures, a reconstruction or poses: each file that the manifest lists."""
+    if "files" not in manifest:
+        return _Plan(kind, [], (f"{path} has no hashes, which earlier versions did not write",))
+    LEDGER.check(path / MANIFEST, manifest)
+    return _Plan(
+        kind, [partial(verify_file, path / name, one) for name, (one, *_) in manifest["files"].items()]
     )
 
 

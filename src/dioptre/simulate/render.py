@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int
 
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, depth_to_blur, focus_to_magnification
@@ -131,10 +131,9 @@ def _layer(
     def sampled(picture: Picture, border: int) -> Picture:
         return sample(picture, scene.margin, view, scale, principal_point, border)
 
+    cover: Views | None
     if isinstance(layer.depth, float):
-        diameter = float(depth_to_blur(view.camera, focus, layer.depth))
-        light = blur_flat(layer.radiance, layer.alpha, diameter, view, sampled)
-        cover = None if layer.alpha is None else blur_flat(layer.alpha, None, diameter, view, sampled)
+        light, cover = blur_flat_layer(layer, layer.depth, view, focus, sampled)
     else:
         depth = sampled(layer.depth, 0)
         diameters = np.asarray(depth_to_blur(view.camera, focus, depth.astype(np.float64)))
@@ -167,6 +166,15 @@ def sample(
     return out
 
 
+def blur_flat_layer(
+    layer: Layer, depth: float, view: View, focus: float, sampled: Sampler
+) -> tuple[Views, Views | None]:
+    """Returns the light and, if it is not everywhere, the cover of a layer at one depth."""
+    diameter = float(depth_to_blur(view.camera, focus, depth))
+    light = blur_flat(layer.radiance, layer.alpha, diameter, view, sampled)
+    return light, None if layer.alpha is None else blur_flat(layer.alpha, None, diameter, view, sampled)
+
+
 def blur_flat(
     picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
 ) -> Views:
@@ -197,23 +205,33 @@ def _blur_surface(
     sampled: Sampler,
 ) -> Views:
     """Returns a layer of varying depth in both views; `diameters` are those of the patch's pixels."""
-    device = view.spread.device
-    halved = float(np.abs(diameters).min()) * device.least_gain >= HALVED_PX
-    if halved:
-        wanted = halved_diameter(np.pad(pooled(diameters.astype(np.float32)), SPARE, mode="edge"), device)
-    else:
-        wanted = diameters
-    steps = np.round(wanted / STEP_PX).astype(np.int64)
-    levels = np.arange(steps.min(), steps.max() + 1)
-    half = max(view.spread.half(float(level * STEP_PX)) for level in levels[[0, -1]])
-    pairs = np.stack([view.spread.kernels(float(level * STEP_PX), half) for level in levels])
-    out = np.empty((2, *wanted.shape), dtype=np.float32)
+    steps, pairs, half, halved = kernel_levels(view, diameters)
+    out = np.empty((2, *steps.shape), dtype=np.float32)
     if halved:
         image = pooled(_covered(picture, alpha, 2 * (half + SPARE), sampled))
     else:
         image = _covered(picture, alpha, half, sampled)
-    kernels.blur_each(image, pairs, steps - levels[0], out)
+    kernels.blur_each(image, pairs, steps, out)
     return doubled(out, view.size) if halved else out
+
+
+def kernel_levels(
+    view: View, diameters: Float[np.ndarray, "rows cols"]
+) -> tuple[Int[np.ndarray, "_ _"], Float32[np.ndarray, "level 2 n n"], int, bool]:
+    """Returns which pair of kernels each pixel gathers with, the pairs, and how far they reach.
+
+    The last value is whether all this is about pixels twice as large, with a spare rim: wide blur is.
+    """
+    device = view.spread.device
+    halved = float(np.abs(diameters).min()) * device.least_gain >= HALVED_PX
+    if halved:
+        padded = np.pad(pooled(diameters.astype(np.float32)), SPARE, mode="edge")
+        diameters = halved_diameter(padded, device)
+    steps = np.round(diameters / STEP_PX).astype(np.int64)
+    levels = np.arange(steps.min(), steps.max() + 1)
+    half = max(view.spread.half(float(level * STEP_PX)) for level in levels[[0, -1]])
+    pairs = np.stack([view.spread.kernels(float(level * STEP_PX), half) for level in levels])
+    return steps - levels[0], pairs, half, halved
 
 
 def _covered(picture: Picture, alpha: Picture | None, border: int, sampled: Sampler) -> Picture:

@@ -7,19 +7,17 @@ whether an edge is: what hides what is computed near edges only. Kernels are cut
 
 import cv2
 import numpy as np
-from jaxtyping import Float, Float32, Int, UInt8
+from jaxtyping import Float32, Int, UInt8
 
 from dioptre.optics import depth_to_blur
 from dioptre.simulate import kernels
 from dioptre.simulate.render import (
-    HALVED_PX,
     SPARE,
-    STEP_PX,
     View,
     Views,
-    blur_flat,
+    blur_flat_layer,
     doubled,
-    halved_diameter,
+    kernel_levels,
     pooled,
     sample,
 )
@@ -66,15 +64,9 @@ def _blurred(
         return sample(picture, scene.margin, view, scale, principal_point, border)
 
     if isinstance(layer.depth, float):
-        diameter = float(depth_to_blur(view.camera, focus, layer.depth))
-        light = blur_flat(layer.radiance, layer.alpha, diameter, view, sampled)
-        return light, None if layer.alpha is None else blur_flat(layer.alpha, None, diameter, view, sampled)
+        return blur_flat_layer(layer, layer.depth, view, focus, sampled)
     diameters = np.asarray(depth_to_blur(view.camera, focus, sampled(layer.depth, 0).astype(np.float64)))
-    halved = float(np.abs(diameters).min()) * view.spread.device.least_gain >= HALVED_PX
-    if halved:
-        padded = np.pad(pooled(diameters.astype(np.float32)), SPARE, mode="edge")
-        diameters = halved_diameter(padded, view.spread.device)
-    steps, pairs, half = _levels(view, diameters)
+    steps, pairs, half, halved = kernel_levels(view, diameters)
     border = 2 * (half + SPARE) if halved else half
     alpha = None if layer.alpha is None else sampled(layer.alpha, border)
     image = sampled(layer.radiance, border)
@@ -86,17 +78,6 @@ def _blurred(
     if halved:
         return doubled(light, view.size), None if cover is None else doubled(cover, view.size)
     return light, cover
-
-
-def _levels(
-    view: View, diameters: Float[np.ndarray, "rows cols"]
-) -> tuple[Int[np.ndarray, "rows cols"], Float32[np.ndarray, "level 2 n n"], int]:
-    """Returns which pair of kernels each pixel gathers with, the pairs, and how far they reach."""
-    steps = np.round(diameters / STEP_PX).astype(np.int64)
-    levels = np.arange(steps.min(), steps.max() + 1)
-    half = max(view.spread.half(float(level * STEP_PX)) for level in levels[[0, -1]])
-    pairs = np.stack([view.spread.kernels(float(level * STEP_PX), half) for level in levels])
-    return steps - levels[0], pairs, half
 
 
 def _gather(

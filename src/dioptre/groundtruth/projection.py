@@ -1,0 +1,180 @@
+"""How a rig sees points: places in pictures from poses, lenses and points, and their derivatives.
+
+The model of a picture (camera c, slice k) of a point whose ray from the first camera is (u, v, 1) and whose
+inverse depth there is rho, one over metres:
+
+    (X, Y, Z) = turn_c ((u, v, 1) - rho centre_c)           a point at infinity is nothing special
+    place = shift_ck + focal_c zoom_ck (1 + b1 r^2 + b2 r^4) (X, Y) / Z,   r^2 = (X^2 + Y^2) / Z^2
+
+The first camera is the origin. The cameras' unknowns are one vector: turns, centres, log focal lengths, log
+zooms, shifts, bend. Their lengths: an angle in radians, a place in units of the spacing, pixels.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.spatial.transform import Rotation
+
+
+@dataclass(frozen=True, eq=False)
+class Lenses:
+    """The cameras of a bundle.
+
+    Attributes:
+        turns: (camera, 3) rotation vectors, from the first camera's axes to each.
+        centres: (camera, 3) places in the first camera's axes, metres.
+        focals: (camera,) focal lengths at the far slice, pixels.
+        zooms: (image,) scale of each picture relative to that.
+        shifts: (image, 2) where the axis meets each picture, pixels.
+        bend: Distortion, of all cameras.
+    """
+
+    turns: Float[np.ndarray, "camera 3"]
+    centres: Float[np.ndarray, "camera 3"]
+    focals: Float[np.ndarray, " camera"]
+    zooms: Float[np.ndarray, " image"]
+    shifts: Float[np.ndarray, "image 2"]
+    bend: Float[np.ndarray, "2"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A state of the adjustment.
+
+    Attributes:
+        lenses: The cameras.
+        points: (point, 3): u, v, rho.
+        camera: (image,) which camera took each picture.
+        point: (observation,) which point.
+        image: (observation,) which picture.
+        places: (observation, 2) pixels.
+        spacing_m: Mean distance of the other cameras from the first.
+    """
+
+    lenses: Lenses
+    points: Float[np.ndarray, "point 3"]
+    camera: Int[np.ndarray, " image"]
+    point: Int[np.ndarray, " observation"]
+    image: Int[np.ndarray, " observation"]
+    places: Float[np.ndarray, "observation 2"]
+    spacing_m: float
+
+    def keep(self, which: np.ndarray) -> "Bundle":
+        """Returns the bundle with some of its observations, and the points that two cameras or more saw."""
+        camera = self.camera[self.image[which]]
+        pairs = np.unique(self.point[which] * len(self.lenses.focals) + camera)
+        counts = np.bincount(pairs // len(self.lenses.focals), minlength=len(self.points))
+        which = which[counts[self.point[which]] >= 2]
+        left, point = np.unique(self.point[which], return_inverse=True)
+        return replace(
+            self, points=self.points[left], point=point, image=self.image[which], places=self.places[which]
+        )
+
+
+def project(bundle: Bundle) -> Float[np.ndarray, "observation 2"]:
+    """Returns where the model sees each observation's point."""
+    return see(bundle).places
+
+
+def offsets(bundle: Bundle) -> tuple[int, int, int, int, int, int, int]:
+    """Returns where the parts of the cameras' unknowns begin, and how many unknowns there are."""
+    cameras, images = len(bundle.lenses.focals), len(bundle.camera)
+    sizes = np.cumsum([0, 3 * cameras, 3 * cameras, cameras, images, 2 * images, 2])
+    return tuple(int(size) for size in sizes)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What each observation goes through on its way to a picture.
+
+    Attributes:
+        camera: Which camera took it.
+        turns: Its rotation.
+        local: The point in the camera's axes, times rho.
+        flat: The same divided by its z.
+        bent: By what distortion multiplies.
+        scale: Focal length of the picture, pixels.
+        places: Where it is seen.
+    """
+
+    camera: Int[np.ndarray, " o"]
+    turns: Float[np.ndarray, "o 3 3"]
+    local: Float[np.ndarray, "o 3"]
+    flat: Float[np.ndarray, "o 2"]
+    bent: Float[np.ndarray, " o"]
+    scale: Float[np.ndarray, " o"]
+    places: Float[np.ndarray, "o 2"]
+
+
+def see(bundle: Bundle) -> Seen:
+    """Returns what each observation goes through."""
+    lenses, image = bundle.lenses, bundle.image
+    camera = bundle.camera[image]
+    turns = Rotation.from_rotvec(lenses.turns).as_matrix()[camera]
+    u, v, rho = bundle.points[bundle.point].T
+    before = np.stack([u, v, np.ones_like(u)], axis=1) - rho[:, None] * lenses.centres[camera]
+    local = np.einsum("oij,oj->oi", turns, before)
+    local[:, 2] = np.where(np.abs(local[:, 2]) < 1e-6, 1e-6, local[:, 2])
+    flat = local[:, :2] / local[:, 2:]
+    r2 = (flat**2).sum(axis=1)
+    bent = 1 + (lenses.bend[0] + lenses.bend[1] * r2) * r2
+    scale = lenses.focals[camera] * lenses.zooms[image]
+    places = lenses.shifts[image] + (scale * bent)[:, None] * flat
+    return Seen(camera, turns, local, flat, bent, scale, places)
+
+
+def derive(
+    bundle: Bundle, seen: Seen
+) -> tuple[Float[np.ndarray, "o 2 12"], Int[np.ndarray, "o 12"], Float[np.ndarray, "o 2 3"]]:
+    """Returns derivatives by the cameras' unknowns, which unknowns those are, and those by the points'."""
+    lenses, image, camera, flat = bundle.lenses, bundle.image, seen.camera, seen.flat
+    rho, (b1, b2), r2 = bundle.points[bundle.point, 2], lenses.bend, (flat**2).sum(axis=1)
+    by_flat = seen.bent[:, None, None] * np.eye(2)
+    by_flat = by_flat + (2 * b1 + 4 * b2 * r2)[:, None, None] * (flat[:, :, None] * flat[:, None, :])
+    by_local = np.zeros((len(rho), 2, 3))
+    by_local[:, 0, 0] = by_local[:, 1, 1] = 1 / seen.local[:, 2]
+    by_local[:, :, 2] = -flat / seen.local[:, 2:]
+    by_local = (by_flat * seen.scale[:, None, None]) @ by_local
+    by_world = by_local @ seen.turns
+    away = (seen.places - lenses.shifts[image])[:, :, None]
+    bends = (seen.scale[:, None] * flat)[:, :, None] * np.stack([r2, r2**2], axis=1)[:, None, :]
+    by_camera = np.concatenate(
+        [
+            by_local @ _crossed(seen.local),
+            -by_world * (rho * bundle.spacing_m)[:, None, None],
+            away,
+            away,
+            np.broadcast_to(np.eye(2), (len(rho), 2, 2)),
+            bends,
+        ],
+        axis=2,
+    )
+    by_depth = -(by_world @ lenses.centres[camera][:, :, None])
+    return by_camera, _columns(bundle, camera), np.concatenate([by_world[:, :, :2], by_depth], axis=2)
+
+
+def _crossed(local: Float[np.ndarray, "o 3"]) -> Float[np.ndarray, "o 3 3"]:
+    """Returns how points move with a small turn of their axes."""
+    out = np.zeros((len(local), 3, 3))
+    x, y, z = local.T
+    out[:, 0, 1], out[:, 0, 2], out[:, 1, 0] = z, -y, -z
+    out[:, 1, 2], out[:, 2, 0], out[:, 2, 1] = x, y, -x
+    return out
+
+
+def _columns(bundle: Bundle, camera: Int[np.ndarray, " o"]) -> Int[np.ndarray, "o 12"]:
+    """Returns which of the cameras' unknowns each observation depends on."""
+    t, c, f, z, s, b, _ = offsets(bundle)
+    image = bundle.image[:, None]
+    return np.concatenate(
+        [
+            t + 3 * camera[:, None] + np.arange(3),
+            c + 3 * camera[:, None] + np.arange(3),
+            f + camera[:, None],
+            z + image,
+            s + 2 * image + np.arange(2),
+            np.broadcast_to(b + np.arange(2), (len(camera), 2)),
+        ],
+        axis=1,
+    )
