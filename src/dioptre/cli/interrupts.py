@@ -3,15 +3,14 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event
 from types import FrameType
 
-_CAME = Event()
+_CAME: list[int] = []  # signals; no lock, as a handler may come at any moment
 
 
 def interrupted() -> bool:
     """Returns whether Ctrl-C came while it was remembered."""
-    return _CAME.is_set()
+    return bool(_CAME)
 
 
 @contextmanager
@@ -23,7 +22,7 @@ def remember_interrupts() -> Iterator[None]:
         return
 
     def raise_it(number: int, frame: FrameType | None) -> None:
-        _CAME.set()
+        _CAME.append(number)
         signal.default_int_handler(number, frame)
 
     try:
