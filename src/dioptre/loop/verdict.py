@@ -137,7 +137,7 @@ EXPLANATIONS: Final[dict[Reason, str]] = {
     Reason.NOT_AS_SHARP: "where the lens was sent, the picture is not as sharp as it should be",
     Reason.LENS_STUCK: "the picture is as sharp wherever the lens is sent: does it move?",
     Reason.STALE_FRAME: "the camera gives the same frame again and again, although the lens was moved",
-    Reason.CAMERA_FAILED: "the camera failed",
+    Reason.CAMERA_FAILED: "the camera failed while the lens was being focused",
     Reason.CANCELLED: "the run was cancelled",
     Reason.TIMEOUT: "the time that was given was up",
 }
