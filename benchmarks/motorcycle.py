@@ -28,7 +28,7 @@ def sweep_pair() -> tuple[Picture, Picture, Picture, Picture]:
     """Returns the left picture, and disparity found, confidence and true disparity there, pixels."""
     from skimage.data import stereo_motorcycle  # noqa: PLC0415
 
-    left, right, truth = stereo_motorcycle()  # type: ignore[no-untyped-call]
+    left, right, truth = stereo_motorcycle()
     views = [
         View((picture[..., 1] / 255.0).astype(np.float32) ** np.float32(2.2), FOCAL_PX, np.eye(3), centre)
         for picture, centre in ((left, np.zeros(3)), (right, np.array([BASELINE_M, 0.0, 0.0])))

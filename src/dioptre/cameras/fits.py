@@ -92,8 +92,8 @@ def _value(text: str) -> str | float | bool:
 def _number(cards: Cards, keyword: str, usual: float) -> float:
     """Returns the number of a card that may be missing."""
     value = cards.get(keyword, usual)
-    if not isinstance(value, float):
-        raise CameraError(f"{keyword} of a FITS picture is a number, not {value!r}")
+    if not isinstance(value, float) or not math.isfinite(value):
+        raise CameraError(f"{keyword} of a FITS picture is a finite number, not {value!r}")
     return value
 
 

@@ -182,8 +182,8 @@ class IndiCamera(Held):
             arrived = vector.state != "Busy" and abs(vector.number(name) - steps) <= HALF_A_STEP
             return arrived or None
 
-        def position() -> float:
-            return client.vector(device, "ABS_FOCUS_POSITION").number(name)
+        def position() -> str:  # as text: what is not a number would differ from itself
+            return client.vector(device, "ABS_FOCUS_POSITION").values.get(name, "")
 
         client.wait(is_there, f"the move of {device} to {steps:g}", self._timeout_s, position)
         client.pause(self._settle_s)
@@ -222,7 +222,8 @@ class IndiCamera(Held):
         """Returns counts as a frame, black 0 and white 1."""
         white = self._white
         if white is None:
-            white = 2.0 ** self._client.vector(self.ccd, "CCD_INFO").number("CCD_BITSPERPIXEL") - 1
+            bits = self._client.vector(self.ccd, "CCD_INFO").number("CCD_BITSPERPIXEL")
+            white = 2.0**bits - 1 if 1 <= bits <= 64 else math.nan
         if not white > self._black:
             raise CameraError(
                 f"{self.ccd} tells no white ({white:g} counts, black is {self._black:g}): say it"
@@ -254,7 +255,7 @@ class IndiCamera(Held):
         vector = self._client.vector(self.focuser, "ABS_FOCUS_POSITION")
         low, high = vector.limits.get("FOCUS_ABSOLUTE_POSITION", (math.nan, math.nan))
         if positions is None:
-            if not high > low:
+            if not -math.inf < low < high < math.inf:
                 raise CameraError(f"{self.focuser} does not tell how far it can go: say the positions")
             return np.unique(np.rint(np.linspace(low, high, POSITIONS)))
         ladder = to_ladder(positions)

@@ -6,7 +6,7 @@ thread.
 """
 
 import base64
-import binascii
+import math
 import select
 import socket
 import time
@@ -21,6 +21,7 @@ from dioptre.cameras.indi_messages import Member, Message, MessageParser, to_xml
 from dioptre.errors import CameraError, CameraTimeoutError
 
 KEPT_BLOBS = 4
+MOST_PROPERTIES = 100_000
 RECEIVED = 1 << 20  # bytes asked of the socket at once
 
 T = TypeVar("T")
@@ -165,6 +166,7 @@ class IndiClient:
         what: str,
         timeout_s: float,
         sign: Callable[[], object] = lambda: None,
+        longest_s: float = math.inf,
     ) -> T:
         """Returns what `ready` returns, once that is something.
 
@@ -173,17 +175,20 @@ class IndiClient:
             what: What is waited for, for the error.
             timeout_s: How long nothing may happen.
             sign: A sign of life: whenever it changes, the time begins anew.
+            longest_s: How long all of it may take, whatever signs of life there are.
 
         Raises:
             CameraTimeoutError: If it takes too long.
             LostError: If the server hangs up.
             CameraError: If another thread aborted.
         """
-        last, deadline = sign(), time.monotonic() + timeout_s
+        began = time.monotonic()
+        last, deadline, latest = sign(), began + timeout_s, began + longest_s
         while (found := ready()) is None:
-            left = deadline - time.monotonic()
+            left = min(deadline, latest) - time.monotonic()
             if left <= 0:
-                raise CameraTimeoutError(f"{what} did not happen in {timeout_s:g} s on {self.name}")
+                waited = min(timeout_s, longest_s)
+                raise CameraTimeoutError(f"{what} did not happen in {waited:g} s on {self.name}")
             self._hear(left)
             if (now := sign()) != last:
                 last, deadline = now, time.monotonic() + timeout_s
@@ -238,6 +243,8 @@ class IndiClient:
             vector = Vector(kind, attributes.get("state", "Idle"))
             vector.take(message.members)
             self.devices.setdefault(device, {})[name] = vector
+            if sum(map(len, self.devices.values())) > MOST_PROPERTIES:
+                raise CameraError(f"{self.name} tells of more than {MOST_PROPERTIES} properties")
         elif tag == "setBLOBVector":
             self._update(device, name, attributes)
             self.blobs.extend(blob for one in message.members if (blob := _blob(device, one)) is not None)
@@ -262,7 +269,7 @@ def _blob(device: str, member: Member) -> Blob | None:
     """Returns the bytes of a member, or nothing if there are none."""
     try:
         data = base64.b64decode(member.text)
-    except binascii.Error as error:
+    except ValueError as error:  # also letters that base64 does not know
         raise CameraError(f"{device} sent a picture that is not base64: {error}") from None
     return Blob(device, member.attributes.get("format", ""), data) if data else None
 

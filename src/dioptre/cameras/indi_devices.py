@@ -9,7 +9,9 @@ from dioptre.errors import CameraError, CameraTimeoutError, InputError
 CCD: Final = 1 << 1  # bits of DRIVER_INTERFACE
 FOCUSER: Final = 1 << 3
 KINDS: Final = {CCD: "camera", FOCUSER: "focuser"}
+WIDEST: Final = 1e6  # pixels
 QUIET_S: Final = 2.0  # without a new device or property: all that there are have told of themselves
+LONGEST_S: Final = 30.0  # and so long at most, however many there are
 LAST_S: Final = 0.2  # ... after the first one of a kind
 SWITCHES: Final = {  # of a camera that has them: the picture is sent here, as FITS, as it is
     "UPLOAD_MODE": "UPLOAD_CLIENT",
@@ -32,7 +34,8 @@ def find_device(client: IndiClient, name: str, interface: int) -> str:
 
     kind = KINDS[interface]
     try:
-        client.wait(found, kind, QUIET_S, lambda: sum(map(len, client.devices.values())))
+        properties = lambda: sum(map(len, client.devices.values()))  # noqa: E731
+        client.wait(found, kind, QUIET_S, properties, LONGEST_S)
         client.pause(0.0 if name else LAST_S)
     except CameraTimeoutError:
         wanted = f"device {name!r}" if name else kind
@@ -53,7 +56,7 @@ def of_kind(client: IndiClient, interface: int) -> list[str]:
 
 def _interface(told: dict[str, str]) -> int:
     digits = told.get("DRIVER_INTERFACE", "")
-    return int(digits) if digits.isdecimal() else 0
+    return int(digits) if digits.isdecimal() and len(digits) < 10 else 0
 
 
 def _listed(client: IndiClient, interface: int) -> str:
@@ -121,7 +124,10 @@ def set_region(
     """
     info = client.vector(ccd, "CCD_INFO")
     client.wait(lambda: info.number("CCD_MAX_X") > 0 or None, f"the size of {ccd}", timeout_s)
-    across, down = int(info.number("CCD_MAX_X")), int(info.number("CCD_MAX_Y"))
+    size = info.number("CCD_MAX_X"), info.number("CCD_MAX_Y")
+    if not all(1 <= one <= WIDEST for one in size):
+        raise CameraError(f"{ccd} says that it has {size[0]:g} x {size[1]:g} pixels")
+    across, down = int(size[0]), int(size[1])
     x, y, w, h = region or (0, 0, across, down)
     if min(x, y, w - 1, h - 1) < 0 or x + w > across or y + h > down:
         raise CameraError(f"{ccd} has {across} x {down} pixels, not the region {region}")

@@ -15,6 +15,7 @@ from dioptre.errors import CameraError
 from dioptre.memory import refuse_larger
 
 CHUNK = 1 << 20  # characters of text that the parser hands over at once
+ELEMENT = 1000  # bytes that an element takes beside its text, about
 MEMBER_DEPTH = 2  # of elements: the one around all, the message, its members
 
 
@@ -81,11 +82,15 @@ class MessageParser:
         elif self._depth == MEMBER_DEPTH and self._message is not None:
             self._message.members.append(Member(attributes))
             self._texts = []
+        self._grow(ELEMENT + sum(len(name) + len(value) for name, value in attributes.items()))
         self._depth += 1
 
-    def _collect(self, text: str) -> None:
-        self._size += len(text)
+    def _grow(self, size: int) -> None:
+        self._size += size
         refuse_larger("an INDI message", self._size, CameraError)
+
+    def _collect(self, text: str) -> None:
+        self._grow(len(text))
         if self._depth == MEMBER_DEPTH + 1:
             self._texts.append(text)
 

@@ -21,6 +21,7 @@ from dioptre import __version__
 from dioptre.dataset.encoding import to_png
 from dioptre.dataset.limits import read_text
 from dioptre.dataset.lock import LOCK, locked
+from dioptre.dataset.manifest import write_file
 from dioptre.errors import FileError, InputError
 from dioptre.optics import FocusGrid
 
@@ -79,7 +80,7 @@ class Recording:
             found = cls(**{**entries, **several, "where": place})
             if found.positions and len(found.positions) != len(found.grid):
                 raise InputError(f"{len(found.grid)} slices have {len(found.positions)} positions")
-        except (KeyError, TypeError, ValueError, RecursionError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
             raise FileError(f"{path} does not describe a recording: {error}") from None
         return found
 
@@ -99,21 +100,24 @@ def write_recording(folder: Path, frames: Iterable[Frame], describe: Any) -> int
     Raises:
         FileError: If there is something in the folder already.
     """
-    if folder.is_dir() and any(one.name != LOCK for one in folder.iterdir()):
-        raise FileError(f"{folder} is not empty: a recording has a folder of its own")
     with locked(folder):
+        if any(one.name != LOCK for one in folder.iterdir()):
+            raise FileError(f"{folder} is not empty: a recording has a folder of its own")
         names: list[str] = []
         for at, frame in enumerate(frames):
             codes = np.rint(np.clip(frame, 0, 1) * WHITE).astype(np.uint16)
             endings = ("",) if len(codes) == 1 else ("_left", "_right")
             for ending, view in zip(endings, codes, strict=True):
-                (folder / f"slice_{at:04d}{ending}.png").write_bytes(to_png(view))
+                _write(folder / f"slice_{at:04d}{ending}.png", to_png(view))
             names.append(f"slice_{at:04d}{endings[0]}.png")
         known = describe()
         numbers = known.dioptres if known.grid.known else known.positions
         if numbers:
             lines = [f"{name},{number!r}" for name, number in zip(names, numbers, strict=True)]
-            (folder / POSITIONS).write_text("\n".join(["name,position", *lines, ""]), encoding="utf-8")
-        text = json.dumps(known.to_json(), indent=1) + "\n"
-        (folder / RECORDING).write_text(text, encoding="utf-8")
+            _write(folder / POSITIONS, "\n".join(["name,position", *lines, ""]).encode())
+        _write(folder / RECORDING, f"{json.dumps(known.to_json(), indent=1)}\n".encode())
     return len(names)
+
+
+def _write(path: Path, data: bytes) -> None:
+    write_file(path, lambda file: file.write(data))
