@@ -47,6 +47,7 @@ class FakeIndi:
         hang_up: What makes the server hang up, once: "move", "exposure".
         packed: Whether pictures are sent packed.
         cards: Further cards of a picture.
+        instead: What its devices say of themselves, in the place of something else.
         moves: Where the focuser was sent.
         exposures: How often there was an exposure.
         heard: Names of all properties that were set.
@@ -60,6 +61,7 @@ class FakeIndi:
     hang_up: set[str] = field(default_factory=set)
     packed: bool = False
     cards: dict[str, Any] = field(default_factory=dict)
+    instead: dict[str, str] = field(default_factory=dict)
     moves: list[float] = field(default_factory=list)
     exposures: int = 0
     heard: list[str] = field(default_factory=list)
@@ -129,7 +131,7 @@ class FakeIndi:
                 f"<defText name='DRIVER_INTERFACE'>{interface}</defText></defTextVector>"
             )
 
-        return (
+        told = (
             f"{driver('Eye', 2)}{driver('Motor', 8)}"
             "<defNumberVector device='Motor' name='ABS_FOCUS_POSITION' state='Ok'>"
             f"<defNumber name='FOCUS_ABSOLUTE_POSITION' min='0' max='{HIGHEST}'>{self.position}</defNumber>"
@@ -142,6 +144,10 @@ class FakeIndi:
             "<defNumber name='CCD_BITSPERPIXEL'>16</defNumber></defNumberVector>"
             "<defBLOBVector device='Eye' name='CCD1' state='Idle'><defBLOB name='CCD1'/></defBLOBVector>"
         )
+        for usual, other in self.instead.items():
+            assert usual in told
+            told = told.replace(usual, other)
+        return told
 
     def _move(self, connection: socket.socket, target: float) -> None:
         if target > self.alert:

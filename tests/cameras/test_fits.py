@@ -61,6 +61,7 @@ def test_a_long_header_takes_more_than_one_block() -> None:
         ),
         (lambda data: data[:0], "begins with SIMPLE"),
         (lambda data: data.replace(b"               32768", b"                 'x'"), "BZERO"),
+        (lambda data: data.replace(b"               32768", b"                 NAN"), "finite number"),
     ],
     ids=[
         "not fits",
@@ -72,6 +73,7 @@ def test_a_long_header_takes_more_than_one_block() -> None:
         "too large",
         "empty",
         "no zero",
+        "zero that is no number",
     ],
 )
 def test_a_damaged_file_is_one_sentence(spoil, said: str) -> None:

@@ -14,6 +14,7 @@ from tests.cameras.fake_indi import COLS, HIGHEST, ROWS, FakeIndi
 from dioptre import Autofocus, State, focus
 from dioptre.cameras.base import Camera
 from dioptre.cameras.indi import IndiCamera, open_device, to_green
+from dioptre.cameras.indi_messages import MessageParser
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 
 WHITE = 65535
@@ -171,6 +172,41 @@ def test_a_picture_of_another_size_is_refused() -> None:
         server.cards = {"BAYERPAT": "RGGB"}
         with pytest.raises(CameraError, match=r"a frame of \(4, 6\), and before of \(8, 12\)"):
             camera.capture(5)
+
+
+@pytest.mark.parametrize(
+    ("usual", "other", "said"),
+    [
+        (f"{COLS}</defNumber>", "inf</defNumber>", "pixels"),
+        (f"{COLS}</defNumber>", "1e300</defNumber>", "pixels"),
+        (">16<", ">1e9<", "tells no white"),
+        (">16<", ">nan<", "tells no white"),
+    ],
+)
+def test_numbers_that_cannot_be_are_one_sentence(usual: str, other: str, said: str) -> None:
+    with FakeIndi(instead={usual: other}) as server, pytest.raises(CameraError, match=said):  # noqa: SIM117
+        with opened(server) as camera:
+            camera.capture(1)
+
+
+@pytest.mark.parametrize("highest", ["inf", "nan"])
+def test_a_focuser_that_goes_anywhere_must_be_told_where(highest: str) -> None:
+    with FakeIndi(instead={f"max='{HIGHEST}'": f"max='{highest}'"}) as server:  # noqa: SIM117
+        with pytest.raises(CameraError, match="how far it can go"):
+            opened(server, positions=None)
+
+
+def test_a_driver_that_calls_itself_a_kind_of_many_digits_is_none() -> None:
+    with FakeIndi(instead={"'DRIVER_INTERFACE'>8<": f"'DRIVER_INTERFACE'>{'8' * 5000}<"}) as server:  # noqa: SIM117
+        with pytest.raises(CameraError, match="has no focuser"):
+            IndiCamera("localhost", server.port, "Eye", timeout_s=QUICK_S)
+
+
+def test_a_message_may_not_grow_by_members_without_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIOPTRE_MAX_GIGABYTES", "0.001")
+    parser = MessageParser()
+    with pytest.raises(CameraError, match="memory"):
+        parser.feed(b"<defNumberVector>" + b"<defNumber name='a'/>" * 2000)
 
 
 def test_what_is_not_xml_is_one_sentence() -> None:
