@@ -38,7 +38,8 @@ BLACK: Final = 0.05  # of the brightest: so dark is most of it
 FINE: Final = 5.0  # positions, at least, over the width of a peak
 THIN: Final = 3.5  # of the frames over that width, as many tell its shape
 AS_SHARP: Final = 0.75  # of the height of the curve: what the frame at the peak has at least
-HIGH: Final = 0.5  # of a curve's height: what a parabola is laid through
+HIGH: Final = 0.5  # of a curve's height: what a bell is laid through
+LEAST: Final = 0.05  # and what is lower counts as this high
 ALIKE: Final = 0.08  # relative: detail that changes less over the whole way is the same everywhere
 CLEAR: Final = 3.0  # times the noise: detail that there is no doubt about
 MIDDLE: Final = 2  # the lag of that detail (`traces.LAGS`)
@@ -185,7 +186,11 @@ def thinned(places: Int[np.ndarray, " some"], curve: Curve) -> Int[np.ndarray, "
 
 
 def fitted_peak(places: Int[np.ndarray, " some"], curve: Curve) -> float:
-    """Returns where the peak is, by a parabola through what is high around the sharpest."""
+    """Returns where the peak is, by a bell through what is high around the sharpest.
+
+    A bell is a parabola in the logarithm. A parabola through the scores themselves is drawn to the side that
+    has more frames, as a peak's flanks bend outwards. What is higher counts more (Guo 2011).
+    """
     top = int(np.argmax(curve))
     if not 0 < top < len(curve) - 1:
         return float(places[top])
@@ -197,11 +202,12 @@ def fitted_peak(places: Int[np.ndarray, " some"], curve: Curve) -> float:
         right += 1
     some = slice(left, right + 1)
     away = (places[some] - places[top]).astype(np.float64)
-    bend, slope, _ = np.polyfit(away, height[some], 2)
+    high = np.maximum(height[some], LEAST)
+    bend, slope, _ = np.polyfit(away, np.log(high), 2, w=high)
     if not bend < 0:
         return float(places[top])
-    low, high = places[top - 1] - places[top], places[top + 1] - places[top]
-    return float(places[top]) + float(np.clip(-slope / (2 * bend), low, high))
+    before, after = places[top - 1] - places[top], places[top + 1] - places[top]
+    return float(places[top]) + float(np.clip(-slope / (2 * bend), before, after))
 
 
 def sweep(
