@@ -4,8 +4,8 @@ First some positions all over the way, then again and again those half-way betwe
 neighbours, until these are as close as the peak is wide. The peak is read off between positions, and the lens
 goes there. Frames that were taken before, for whatever reason, count.
 
-A picture that is mostly black, such as a star field, is measured where its light is (`loop.signal`), by a
-measure that is large for small bright things.
+A picture that is mostly black, such as a star field, is measured where its light is (`loop.signal`) if that
+is at a few clear places, and by a measure that is large for small bright things.
 """
 
 import math
@@ -117,7 +117,7 @@ class Measure:
         light = frames.mean(axis=(0, 1))
         black = float(np.median(light)) <= BLACK * float(frames.max())
         self.windows = bright_places(light) if black else None
-        self.method = find_method(DEFAULT_METHOD if self.windows is None else STARS)
+        self.method = find_method(STARS if black else DEFAULT_METHOD)
 
     def shown(self, frames: Pixels) -> Float32[np.ndarray, "slice view down across"]:
         """Returns what is measured of frames."""
