@@ -685,7 +685,7 @@ def test_an_unfinished_store_says_so(writer):
         ({"frame": [38]}, "does not describe a patch store: its entry frame is rows and columns"),
         ({"frame": [12, 301]}, "does not describe a patch store: a frame is at least as large as a patch"),
         (
-            {"frame": [float("inf"), 301]},
+            {"frame": [38.5, 301]},
             "does not describe a patch store: its entry frame is rows and columns",
         ),
         ({"captures": 3}, "does not describe a patch store: its entry captures is an object"),

@@ -558,8 +558,8 @@ def test_a_manifest_of_something_else_is_not_opened(store, change, told):
     [
         ({"shards": 3}, "its entry shards is a list of SHA-256, not 3"),
         ({"shards": None}, "its entry shards is a list of SHA-256, not None"),
-        ({"config": float("nan")}, "its entry config is an object, not nan"),
-        ({"count": float("inf")}, "its entry count is a whole number of 1 or more, not inf"),
+        ({"config": 1.5}, "its entry config is an object, not 1.5"),
+        ({"count": 0}, "its entry count is a whole number of 1 or more, not 0"),
         ({"shard_size": []}, "its entry shard_size is a whole number of 1 or more"),
     ],
 )
@@ -568,6 +568,13 @@ def test_a_manifest_that_says_impossible_things_is_refused(store, change, told):
     (store.path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(FileError, match=f"does not describe a patch store: {told}"):
         open_patches(store.path).verify()
+
+
+@pytest.mark.parametrize(("value", "told"), [(float("nan"), "NaN"), (float("inf"), "Infinity")])
+def test_a_manifest_with_what_json_does_not_have_is_refused(store, value, told):
+    (store.path / "manifest.json").write_text(json.dumps({**store.manifest, "count": value}))
+    with pytest.raises(FileError, match=rf"manifest\.json cannot be read: {told} is no number of JSON's"):
+        open_patches(store.path)
 
 
 def test_a_manifest_nested_without_end_is_refused(store):
