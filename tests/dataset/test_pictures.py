@@ -372,3 +372,9 @@ def test_single_pictures_have_no_axes_to_choose_from(tmp_path, wanted):
     (name,) = wanted
     with pytest.raises(StackFileError, match=f"{tmp_path.name}.*{name}=..."):
         open_pictures(tmp_path, Wanted(**wanted))
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\x00\x00\x0cjP  \r\n\x87\n", b"\xff\xd8\xff\xe0", b"no picture"])
+def test_what_is_no_picture_has_no_colours(tmp_path, data):
+    (tmp_path / "f.png").write_bytes(data)
+    assert module.decode_colours(tmp_path / "f.png") is None

@@ -92,10 +92,12 @@ def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
     data = file.read_bytes()
     if file.suffix.lower() not in PLAIN_SUFFIXES or not data or _is_broken_png(data):
         return None
-    refuse_larger(file, picture_bytes(data) or 0, StackFileError)
     try:
+        refuse_larger(file, picture_bytes(data) or 0, StackFileError)
         picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    except cv2.error:
+    except StackFileError:
+        raise
+    except (cv2.error, ValueError):  # an unknown kind of picture, or a damaged one
         return None
     if picture is None or picture.ndim != 3 or picture.shape[2] not in (3, 4):
         return None
