@@ -33,6 +33,9 @@ ARRAY_SHAPES: Final = (
 )
 
 
+FARTHEST_UM = 1e12  # a step of a thousand kilometres is none
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which of the stacks of a file are wanted, and what its user says of its axes.
@@ -141,7 +144,8 @@ class Volume:
     def told_by(self, channels: tuple[str, ...], step_um: float | None) -> "Volume":
         """Returns the volume with the names of its channels and its spacing, as far as they fit."""
         fitting = channels if len(channels) == self.size("C") else ()
-        return replace(self, channels=fitting, step_um=step_um)
+        sensible = step_um if step_um is not None and 0 < step_um < FARTHEST_UM else None
+        return replace(self, channels=fitting, step_um=sensible)
 
 
 def volume_of_array(

@@ -6,6 +6,7 @@ Only as much is read as it takes to know that. What cannot be told is None: deco
 import io
 import math
 import struct
+import warnings
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -138,7 +139,9 @@ def array_bytes(begin: bytes) -> tuple[int, int, tuple[int, ...]]:
     head = io.BytesIO(begin)
     version = np.lib.format.read_magic(head)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(head)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a damaged head Python says what it thinks of its letters
+        shape, _, dtype = read(head)
     if dtype.hasobject:
         raise ValueError("it holds objects, not numbers")
     if any(length < 0 for length in shape):
