@@ -32,9 +32,11 @@ def find_device(client: IndiClient, name: str, interface: int) -> str:
         there = "CONNECTION" in client.devices.get(name, {}) if name else bool(of_kind(client, interface))
         return there or None
 
+    def properties() -> int:
+        return sum(map(len, client.devices.values()))
+
     kind = KINDS[interface]
     try:
-        properties = lambda: sum(map(len, client.devices.values()))  # noqa: E731
         client.wait(found, kind, QUIET_S, properties, LONGEST_S)
         client.pause(0.0 if name else LAST_S)
     except CameraTimeoutError:

@@ -37,6 +37,7 @@ from dioptre.optics import MOST_POSITIONS, FocusGrid
 if TYPE_CHECKING:
     from pymmcore_plus import CMMCorePlus
 
+MISSING: Final = "Micro-Manager needs pymmcore-plus: pip install 'dioptre[micromanager]'"
 DEMO: Final = "demo"
 WAY_UM: Final = 50.0
 STEP_UM: Final = 0.5
@@ -214,8 +215,6 @@ def new_core() -> "CMMCorePlus":
     try:
         from pymmcore_plus import CMMCorePlus  # noqa: PLC0415  # a second
     except ModuleNotFoundError:
-        raise MissingExtraError(
-            "Micro-Manager needs pymmcore-plus: pip install 'dioptre[micromanager]'"
-        ) from None
+        raise MissingExtraError(MISSING) from None
     with translated("Micro-Manager"):
         return CMMCorePlus()

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from dioptre.cameras.micromanager import STEP_UM, WAY_UM, MicroManagerCamera
+from dioptre.cameras.micromanager import MISSING, STEP_UM, WAY_UM, MicroManagerCamera
 from dioptre.errors import DioptreError, MissingExtraError
 
 try:
@@ -28,9 +28,7 @@ try:
     from pymmcore_plus.mda import MDAEngine
     from useq import HardwareAutofocus, MDAEvent, MDASequence
 except ModuleNotFoundError:
-    raise MissingExtraError(
-        "Micro-Manager needs pymmcore-plus: pip install 'dioptre[micromanager]'"
-    ) from None
+    raise MissingExtraError(MISSING) from None
 
 LOGGER = logging.getLogger("pymmcore-plus")
 FOCUSED = "focused"  # dioptre.State.FOCUSED, which a later room defines

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
+from dioptre.cameras.micromanager import MISSING
 from dioptre.errors import InputError, MissingExtraError
 
 try:
     from pymmcore_plus.experimental.unicore import ShutterDevice, SimpleCameraDevice, StageDevice, UniMMCore
 except ModuleNotFoundError:
-    raise MissingExtraError(
-        "Micro-Manager needs pymmcore-plus: pip install 'dioptre[micromanager]'"
-    ) from None
+    raise MissingExtraError(MISSING) from None
 
 WHITE = 65535
 

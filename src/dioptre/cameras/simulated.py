@@ -54,12 +54,7 @@ class SimulatedCamera:
     seconds: float = 0.0
     focus: float = float("nan")
     visited: list[int] = field(default_factory=list)
-    _lit: dict[int, Float32[np.ndarray, "2 row col"]] = field(default_factory=dict, repr=False)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "stage":
-            object.__setattr__(self, "_lit", {})
-        object.__setattr__(self, name, value)
+    _lit: dict[tuple[Stage, int], Float32[np.ndarray, "2 row col"]] = field(default_factory=dict, repr=False)
 
     @property
     def grid(self) -> FocusGrid:
@@ -94,9 +89,10 @@ class SimulatedCamera:
 
     def _light(self) -> Float32[np.ndarray, "2 row col"]:
         step = float(np.mean(np.diff(self.grid.dioptres))) / PARTS
-        key = round(self.focus / step)
+        part = round(self.focus / step)
+        key = self.stage, part
         if key not in self._lit:
-            self._lit[key] = self.stage.shine(max(key * step, 0.0))
+            self._lit[key] = self.stage.shine(max(part * step, 0.0))
         return self._lit[key]
 
     def __enter__(self) -> "SimulatedCamera":

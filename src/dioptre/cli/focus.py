@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import tyro
 
-from dioptre.cli.console import FOCUSED, NOT_FOCUSED, one_line, progress, refuse_overwriting
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
 from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv
-from dioptre.cli.focus_result import print_look_result
+from dioptre.cli.focus_result import print_look_result, print_reason
 from dioptre.errors import InputError, StackFileError
 
 if TYPE_CHECKING:
@@ -271,14 +271,12 @@ def _pictures_of_camera(
 
 def _exit_code(result: "FocusResult", stack: str = "") -> int:
     """Returns 0 for focused, or says on stderr why not and returns 1; warnings are said in either case."""
-    from dioptre.loop.verdict import EXPLANATIONS, WARNINGS, Reason, State  # noqa: PLC0415
+    from dioptre.loop.verdict import Reason, State  # noqa: PLC0415
 
     focused = result.state is State.FOCUSED
     for reason in result.reasons:
         if reason is Reason.ASSUMED_CAMERA or not focused:
-            head = "beware" if reason in WARNINGS else "not focused"
-            where = f"{stack}: " if stack else ""
-            sys.stderr.write(f"{one_line(where)}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
+            print_reason(reason, f"{stack}: " if stack else "")
     return FOCUSED if focused else NOT_FOCUSED
 
 

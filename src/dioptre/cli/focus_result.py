@@ -1,18 +1,19 @@
 """A FocusResult on the terminal."""
 
 import sys
+from collections.abc import Iterable
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dioptre.cli.console import one_line, open_console
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
     from rich.table import Table
 
     from dioptre.dataset.stacks import Pictures
     from dioptre.loop.result import FocusResult
+    from dioptre.loop.verdict import Reason
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -157,9 +158,20 @@ def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResul
     console.print(table)
 
 
-def sparkline(scores: "np.ndarray[Any, Any]") -> str:
-    """Returns a focus curve as one line of block characters; a blank for a slice without a score."""
-    finite = [float(score) for score in scores if isfinite(score)]
+def print_reason(reason: "Reason", where: str = "") -> None:
+    """Says on stderr why something is not focused, or what to beware of."""
+    from dioptre.loop.verdict import EXPLANATIONS, WARNINGS  # noqa: PLC0415
+
+    head = "beware" if reason in WARNINGS else "not focused"
+    sys.stderr.write(f"{one_line(where)}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
+
+
+def sparkline(scores: Iterable[float], blank: str = " ") -> str:
+    """Returns a focus curve as one line of block characters, and a blank for a slice without a score."""
+    heights = [float(score) for score in scores]
+    finite = [height for height in heights if isfinite(height)]
     low, span = (min(finite), (max(finite) - min(finite)) or 1.0) if finite else (0.0, 1.0)
     top = len(BARS) - 1
-    return "".join(BARS[int((score - low) / span * top)] if isfinite(score) else " " for score in scores)
+    return "".join(
+        BARS[int((height - low) / span * top)] if isfinite(height) else blank for height in heights
+    )

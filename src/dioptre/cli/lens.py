@@ -11,6 +11,7 @@ import tyro
 
 from dioptre.cli.console import DONE, FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
 from dioptre.cli.focus import parse_roi
+from dioptre.cli.focus_result import print_notes, print_reason, result_table
 from dioptre.errors import InputError
 from dioptre.pipeline.settings import Sweep
 
@@ -118,7 +119,8 @@ def run_lens(config: RunLens) -> int:
         sys.stdout.write(json.dumps(result.to_json()) + "\n")
     else:
         _print_result(result)
-    _print_reasons(result)
+    for reason in result.reasons:
+        print_reason(reason)
     return FOCUSED if result.state is State.FOCUSED else NOT_FOCUSED
 
 
@@ -169,18 +171,18 @@ def _focuser(config: RunLens, camera: "Device", trace: TextIO | None) -> "Autofo
     optics = None if config.camera is None else to_steps(config.camera)
     return Autofocus(
         camera,
-        config.method,
-        config.looks,
-        None if config.fallback == "none" else config.fallback,
-        parse_limits(config.limits),
-        config.start,
-        config.backlash,
-        config.settle,
-        config.timeout,
-        config.risk,
-        config.prior,
-        told,
-        config.on_failure,
+        method=config.method,
+        looks=config.looks,
+        fallback=None if config.fallback == "none" else config.fallback,
+        limits=parse_limits(config.limits),
+        start=config.start,
+        backlash=config.backlash,
+        settle=config.settle,
+        timeout=config.timeout,
+        risk=config.risk,
+        prior=config.prior,
+        on_step=told,
+        on_failure=config.on_failure,
         optics=optics,
         positions=None if optics is None else positions_in(camera, optics.unit),
     )
@@ -200,7 +202,6 @@ def _described(camera: "Device") -> str:
 
 def _print_result(result: "FocusResult") -> None:
     from dioptre.cli.console import open_console  # noqa: PLC0415
-    from dioptre.cli.focus_result import print_notes, result_table  # noqa: PLC0415
 
     where = "nobody knows where" if result.left_at is None else f"at [bold]{result.left_at}[/]"
     frames, seconds = len(result.trace), result.trace[-1].seconds if result.trace else 0.0
@@ -208,11 +209,3 @@ def _print_result(result: "FocusResult") -> None:
     table.add_row("frames", f"{frames} in {seconds:.2f} s")
     open_console().print(table)
     print_notes(result)
-
-
-def _print_reasons(result: "FocusResult") -> None:
-    from dioptre.loop.verdict import EXPLANATIONS, WARNINGS  # noqa: PLC0415
-
-    for reason in result.reasons:
-        head = "beware" if reason in WARNINGS else "not focused"
-        sys.stderr.write(f"{head}: {reason.value}: {EXPLANATIONS[reason]}\n")

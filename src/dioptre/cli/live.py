@@ -1,13 +1,13 @@
 """What a run does, on the terminal, a line a step: position, sharpness, answer, and the curve so far."""
 
 import sys
-from math import isfinite
 from typing import TYPE_CHECKING
+
+from dioptre.cli.focus_result import sparkline
 
 if TYPE_CHECKING:
     from dioptre.loop.journal import Step
 
-BARS = "▁▂▃▄▅▆▇█"
 MOST = 64  # columns of a curve
 NOTHING = "·"
 
@@ -45,13 +45,9 @@ def curve(scores: list[float], here: int) -> str:
     where there is none.
     """
     columns = min(len(scores), MOST)
-    held: list[list[float]] = [[] for _ in range(columns)]
+    highest = [float("-inf")] * columns
     for at, score in enumerate(scores):
-        if isfinite(score):
-            held[at * columns // len(scores)].append(score)
-    known = [max(one) for one in held if one]
-    low, span = (min(known), (max(known) - min(known)) or 1.0) if known else (0.0, 1.0)
-    top = len(BARS) - 1
-    text = [BARS[int((max(one) - low) / span * top)] if one else NOTHING for one in held]
-    at = here * columns // len(scores)
-    return "".join(text[:at]) + f"[{text[at]}]" + "".join(text[at + 1 :])
+        column = at * columns // len(scores)
+        highest[column] = max(highest[column], score)
+    text, at = sparkline(highest, NOTHING), here * columns // len(scores)
+    return f"{text[:at]}[{text[at]}]{text[at + 1 :]}"

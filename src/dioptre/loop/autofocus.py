@@ -17,7 +17,7 @@ from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS, to_prior
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.running import Plan, Run
 from dioptre.loop.search import policy_of
-from dioptre.loop.stepped import own_positions
+from dioptre.loop.stepped import lens_positions
 from dioptre.loop.steps import WINDOW, to_steps
 from dioptre.loop.tracking import Tracked, Watch, track
 from dioptre.methods import find_method
@@ -177,7 +177,7 @@ class Autofocus:
                     f"{name} is one of {known[0]!r} and {known[1]!r}, not {getattr(self, name)!r}"
                 )
         prior, steps = to_prior(self.prior), None if self.optics is None else to_steps(self.optics)
-        own = None if steps is None else own_positions(self.camera, steps, self.positions)
+        own = None if steps is None else lens_positions(self.camera, steps, self.positions)
         if steps is not None and not prior.is_even:
             raise InputError("a search by steps knows no prior: leave out prior, or optics")
         method, measure, notes = self._methods(regions[0])

@@ -146,7 +146,7 @@ def fit_line(x: PerSlice, y: PerSlice) -> Line:
     """Returns a line through points, without those that lie far off it."""
     kept = np.ones(len(x), dtype=bool)
     for _ in range(3):
-        (slope, offset), cov = np.polyfit(x[kept], y[kept], 1), 0.0
+        slope, offset = np.polyfit(x[kept], y[kept], 1)
         left = y - (slope * x + offset)
         spread = 1.4826 * float(np.median(np.abs(left[kept]))) + TINY
         within = np.abs(left) <= 4 * spread
@@ -154,8 +154,8 @@ def fit_line(x: PerSlice, y: PerSlice) -> Line:
             break
         kept = within
     count, width = int(np.count_nonzero(kept)), float(np.sum((x[kept] - x[kept].mean()) ** 2))
-    cov = float(np.sum(left[kept] ** 2)) / max(count - 2, 1) / max(width, TINY)
-    return Line(float(slope), math.sqrt(cov), float(-offset / slope) if slope else math.nan)
+    variance = float(np.sum(left[kept] ** 2)) / max(count - 2, 1) / max(width, TINY)
+    return Line(float(slope), math.sqrt(variance), float(-offset / slope) if slope else math.nan)
 
 
 def _two_lines(positions: PerSlice, diameters: PerSlice, sharpest: int) -> BlurGrowth:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from dioptre.errors import InputError
 from dioptre.loop.result import FocusResult
@@ -45,17 +46,21 @@ def own_positions(
     return steps, own
 
 
+def in_unit(result: FocusResult, unit: str, positions: Float[np.ndarray, " n"]) -> FocusResult:
+    """Returns a result that also says its answer in a unit, in which the positions are given."""
+    place = float(np.interp(result.position, np.arange(len(positions)), positions))
+    return replace(result, unit=unit, lens_position=place, positions=positions)
+
+
 def with_own(result: FocusResult, steps: FocusSteps | None, positions: Any) -> FocusResult:
     """Returns the result of a method that needs no camera, with its answer in the camera's unit, if any."""
     if steps is None:
         return result
-    place = float(np.interp(result.position, np.arange(len(positions)), positions))
+    result = in_unit(result, steps.unit, positions)
+    place = result.lens_position
     dioptres = place if steps.unit == "dioptres" else result.dioptres
     return replace(
         result,
-        unit=steps.unit,
-        lens_position=place,
-        positions=positions,
         dioptres=dioptres,
         distance_m=None if dioptres is None else float(dioptres_to_metres(dioptres)),
         position_um=place if steps.unit == "um" else result.position_um,

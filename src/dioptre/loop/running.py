@@ -23,6 +23,7 @@ from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import beware, to_result
 from dioptre.loop.inputs import Ladder, cut, place_of
 from dioptre.loop.journal import Act
+from dioptre.loop.own_positions import in_unit
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NO_LOOK, SearchPolicy, askers_of, policy_of, search, see_camera
 from dioptre.loop.stepped import SteppedCamera
@@ -272,15 +273,14 @@ class Run:
 
     def _in_own_unit(self, result: FocusResult) -> FocusResult:
         """Returns a result that also says the answer as `optics` or the camera's driver counts."""
-        camera, steps = self.drive.camera, self.plan.steps
-        if result.unit is not None or not (isinstance(camera, Scaled) or steps is not None):
+        camera, steps, own = self.drive.camera, self.plan.steps, self.plan.own
+        if result.unit is not None:
             return result
-        if steps is not None and self.plan.own is not None:
-            positions, unit = self.plan.own, steps.unit
-        elif isinstance(camera, Scaled):
-            positions, unit = np.asarray(camera.positions, dtype=np.float64), camera.unit
-        place = float(np.interp(result.position, np.arange(len(positions)), positions))
-        return replace(result, unit=unit, lens_position=place, positions=positions)
+        if steps is not None and own is not None:
+            return in_unit(result, steps.unit, own)
+        if isinstance(camera, Scaled):
+            return in_unit(result, camera.unit, np.asarray(camera.positions, dtype=np.float64))
+        return result
 
 
 def levels_of(

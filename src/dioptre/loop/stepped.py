@@ -75,7 +75,7 @@ class SteppedCamera:
         return self.first + int(np.abs(self.window.position_to_index(self.positions) - index).argmin())
 
 
-def own_positions(
+def lens_positions(
     camera: Camera, steps: FocusSteps, positions: Sequence[float] | None
 ) -> Float[np.ndarray, " n"]:
     """Returns where the positions of a camera's ladder are, in the unit of its steps.
