@@ -151,7 +151,7 @@ STORES: Mapping[str, Simulation | RegisteredStore] = {
     "registered-dark": RegisteredStore("dark", STILL),
 }
 REGISTERED = ("registered", "registered-phones", "registered-dark")
-SCENES, TWO_VIEWS = ("scenes",), ("scenes", "phones", "dark")
+SCENES, SCENES_AND_DARK, TWO_VIEWS = ("scenes",), ("scenes", "dark"), ("scenes", "phones", "dark")
 GREEN = (*TWO_VIEWS, "processed")
 
 COMMON = Recipe(beta1=0.9, schedule="cosine", ema=0.998)
@@ -178,7 +178,7 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "dioptre-single-dp",
-                    replace(MOVE, learning_rate=3e-3, steps=9000, crops=0.75, flips="rows"),
+                    replace(MOVE, learning_rate=3e-3, steps=14_000, crops=0.65, flips="rows"),
                     TWO_VIEWS,
                 ),
             ),
@@ -191,8 +191,8 @@ SHIPPED = Catalogue(
                         MOVE,
                         problem=Problem.SINGLE_GREEN,
                         learning_rate=2e-3,
-                        steps=6000,
-                        crops=0.75,
+                        steps=7000,
+                        crops=0.7,
                         flips="all",
                     ),
                     GREEN,
@@ -203,7 +203,11 @@ SHIPPED = Catalogue(
         ShippedNetwork(
             (
                 Stage(
-                    "dioptre-any-dp", LOOKS, SCENES, start_from="dioptre-single-dp", settings=LOOKS_SETTINGS
+                    "dioptre-any-dp",
+                    LOOKS,
+                    SCENES_AND_DARK,
+                    start_from="dioptre-single-dp",
+                    settings=LOOKS_SETTINGS,
                 ),
             ),
         ),
@@ -212,7 +216,7 @@ SHIPPED = Catalogue(
                 Stage(
                     "dioptre-any-green",
                     replace(LOOKS, problem=Problem.SINGLE_GREEN),
-                    SCENES,
+                    SCENES_AND_DARK,
                     start_from="dioptre-single-green",
                     settings=LOOKS_SETTINGS,
                 ),
@@ -256,10 +260,11 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "l2a-two-step-green",
-                    replace(PAPER_GREEN, learning_rate=1.5e-3, steps=2500, crops=0.6),
-                    SCENES,
+                    replace(PAPER_GREEN, learning_rate=1.5e-3, steps=5000, crops=0.6, distillation=0.8),
+                    GREEN,
                     start_from="l2a-single-green",
                     after=("l2a-single-green",),
+                    teacher="dioptre-any-green",
                 ),
             ),
         ),
