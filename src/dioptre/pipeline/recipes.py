@@ -261,7 +261,7 @@ SHIPPED = Catalogue(
                 Stage(
                     "l2a-two-step-green",
                     replace(PAPER_GREEN, learning_rate=1.5e-3, steps=5000, crops=0.8, distillation=0.8),
-                    GREEN,
+                    SCENES_AND_DARK,
                     start_from="l2a-single-green",
                     after=("l2a-single-green",),
                     teacher="dioptre-any-green",
