@@ -101,6 +101,18 @@ def test_jpeg_has_blocks() -> None:
     assert blocks > 3 * abs(none) + 0.1
 
 
+@pytest.mark.parametrize("period", [2, 4])
+def test_columns_that_were_filled_in_are_no_blocks(period: int) -> None:
+    clean = sweep(views=1)
+    filled = clean.copy()
+    for more in range(1, period):
+        before, after = clean[..., :-period:period], clean[..., period::period]
+        filled[..., more : -period + more : period] = before + (after - before) * more / period
+    assert blockiness(column_steps(filled)) < 0.1
+    everywhere = np.abs(np.diff(filled, axis=3)).mean(axis=(0, 1, 2))
+    assert everywhere.std() > 0.05 * everywhere.mean()  # steps do differ from column to column
+
+
 def test_some_slices_have_their_own_traces() -> None:
     pixels, at = sweep(views=2), np.array([3, 11])
     some, alone = Traces.of(pixels).at(at), Traces.of(pixels[at])
