@@ -142,9 +142,9 @@ class Run:
                 found = self._verified(found)
             if found.state is State.FOCUSED or not (self.plan.sweeps and self._measurable):
                 return found
-            refuted = is_refuted(self._measure, self.gathered, found.index)
+            refuted = is_refuted(self.gathered, found.index)
             if not refuted and self._knows(found):
-                return found
+                return replace(found, index=self._target(found))
             if refuted:
                 self.posterior = None  # and has no say any more
         swept = self._swept()
@@ -263,18 +263,23 @@ class Run:
 
     def _verified(self, found: FocusResult) -> FocusResult:
         """Returns the answer of looks with the lens there, if what is seen is as sharp as promised."""
-        target = int(np.clip(found.index, *self.drive.rules.limits))
-        here, known = self.drive.at, self.posterior
-        if known is not None and self.plan.steps is None and here is not None and stays(known, here, target):
-            target = here
+        target = self._target(found)
         self.drive.act = Act.VERIFY
         if self.drive.at != target:
             self.drive.capture(target)
-        if self._measurable and not as_sharp(self._measure, self.gathered, target):
+        if self._measurable and not as_sharp(self.gathered, target):
             self.drive.again()  # it may have been late
-            if not as_sharp(self._measure, self.gathered, target):
+            if not as_sharp(self.gathered, target):
                 return _failed(found, Reason.NOT_AS_SHARP)
         return replace(found, index=target)
+
+    def _target(self, found: FocusResult) -> int:
+        """Returns where the lens goes after looks: to the answer, or nowhere if that gains too little."""
+        target = int(np.clip(found.index, *self.drive.rules.limits))
+        here, known = self.drive.at, self.posterior
+        if known is not None and self.plan.steps is None and here is not None and stays(known, here, target):
+            return here
+        return target
 
     def _swept(self) -> FocusResult:
         """Returns what a sweep finds, with the lens there, if what is seen is as sharp as it was."""
