@@ -7,7 +7,7 @@ Cameras are those of `python -m benchmarks.loop` with other seeds, in normal and
 for every capture at its position: the stray of the lens and the noise are drawn once for each. Counted are
 
 * the share of misses (more than 4 positions) among answers of two looks or more whose expected error is at
-  most so much, and the power of that error that is nearest to it: RISK_AT_ONE and GROWTH;
+  most so much, beside what `risk_of` says of it;
 * what becomes of searches that stop at an expected error. A frame at the answer is counted unless the lens
   may stay where it is; nothing is swept.
 """
@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from dioptre.cameras.simulated import draw_camera
 from dioptre.loop.autofocus import LOOKS
-from dioptre.loop.closing import combined, stays
+from dioptre.loop.closing import combined, risk_of, stays
 from dioptre.loop.request import SEVERAL_LOOKS
 from dioptre.loop.running import BESIDE, LANDS
 from dioptre.loop.search import Ask, Trail, askers_of, policy_of, search, see_stack
@@ -35,7 +35,6 @@ from dioptre.stack import FocalStack
 SEED = 2000  # of the first camera: apart from those of the benchmark
 MISS = 4
 BOUNDS = (1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0)
-FITTED = (1.5, 4.0)  # the power is fitted to bounds in between, where there are misses to count
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,19 +103,15 @@ def _state(posterior: Posterior, seen: Int[np.ndarray, " look"], truth: int) -> 
 
 
 def print_shares(found: list[list[State]]) -> None:
-    """Prints how many answers with at most some expected error are misses, and the power nearest to that."""
+    """Prints how many answers with at most some expected error are misses, and what is said of them."""
     states = [one for states in found for one in states[1:]]
     expected = np.array([one.expected for one in states])
     missed = np.array([one.error > MISS for one in states])
-    shares: Float[np.ndarray, " bound"] = np.array([missed[expected <= one].mean() for one in BOUNDS])
-    for bound, share in zip(BOUNDS, shares, strict=True):
-        taken = 100 * float(np.mean(expected <= bound))
-        print(
-            f"expected error <= {bound:.1f}: {taken:5.1f} % of answers, of these {100 * share:5.2f} % misses"
-        )
-    fitted = (np.array(BOUNDS) >= FITTED[0]) & (shares > 0)
-    growth, at_one = np.polyfit(np.log(np.array(BOUNDS)[fitted]), np.log(shares[fitted]), 1)
-    print(f"RISK_AT_ONE {np.exp(at_one):.4f}, GROWTH {growth:.2f}")
+    print(f"{'expected':>9}{'answers %':>11}{'misses %':>10}{'risk %':>8}")
+    for bound in BOUNDS:
+        taken = expected <= bound
+        share = 100 * float(missed[taken].mean()) if taken.any() else np.nan
+        print(f"{bound:9.1f}{100 * taken.mean():11.1f}{share:10.2f}{100 * risk_of(bound):8.2f}")
 
 
 def print_stops(found: list[list[State]]) -> None:
