@@ -40,7 +40,7 @@ class RunLens:
         roi: Look only at this region, in pixels from the top left.
         method: How to tell from a few looks, or a measure to sweep with; `dioptre methods` lists all. By
             default dioptre-any-green, or dioptre-any-dp for two views.
-        looks: How many looks it takes at most.
+        looks: How many looks it takes at most; by default 3 with two views, 4 with one.
         fallback: What is done when the looks do not do, or the network does not know such a camera.
         limits: The first and the last position that the lens may go to, such as 10,40.
         start: Where the first look is taken; the middle by default.
@@ -61,7 +61,7 @@ class RunLens:
     device: Address
     roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
-    looks: int = 3
+    looks: int | None = None
     fallback: Literal["sweep", "none"] = "sweep"
     limits: Annotated[str | None, tyro.conf.arg(metavar="FIRST,LAST")] = None
     start: int | None = None

@@ -25,7 +25,7 @@ from dioptre.methods.base import WHOLE, Method, scores_slices
 from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 
-LOOKS: Final = 3
+LOOKS: Final = {2: 3, 1: 4}  # by views: with one, a look does not tell on which side the focus is
 SWEEP: Final = "sweep"
 RETURN, STAY = "return", "stay"
 
@@ -46,9 +46,10 @@ class Autofocus:
         camera: Moves the lens and takes frames; dioptre.cameras.base says what it promises.
         method: Key of a method with few looks; by default ours for as many views and looks as there are. Or
             that of a measure that scores frames by themselves, with which the lens is swept at once.
-        looks: How many looks it takes at most; a method for two takes two.
-        fallback: "sweep" to sweep the lens by contrast when the looks do not do, or when the default method
-            does not know such a camera; None to leave it at that.
+        looks: How many looks it takes at most; by default three with two views and four with one. A method
+            for two takes two.
+        fallback: "sweep" to sweep the lens by contrast when that knows more than the looks, or when the
+            default method does not know such a camera; None to leave it at that.
         limits: The first and the last position that the lens may go to; the whole ladder by default.
         start: Where the first look is taken; the middle of the limits by default.
         backlash: Positions by which the lens goes too far and comes back, to arrive always moving towards
@@ -72,7 +73,7 @@ class Autofocus:
 
     camera: Camera
     method: str | None = None
-    looks: int = LOOKS
+    looks: int | None = None
     fallback: str | None = SWEEP
     limits: tuple[int, int] | None = None
     start: int | None = None
@@ -182,9 +183,13 @@ class Autofocus:
             raise InputError("a search by steps knows no prior: leave out prior, or optics")
         method, measure, notes = self._methods(regions[0])
         return Plan(
-            method, measure, self.looks, self._start(), prior, self.sure, check_risk(self.risk),
+            method, measure, self._looks, self._start(), prior, self.sure, check_risk(self.risk),
             self.fallback == SWEEP, self.on_failure == RETURN, regions[0], steps, own, notes,
         )  # fmt: skip
+
+    @property
+    def _looks(self) -> int:
+        return LOOKS[self.camera.views] if self.looks is None else self.looks
 
     def _start(self) -> int:
         first, last = self._limits()
@@ -197,11 +202,11 @@ class Autofocus:
 
     def _methods(self, roi: Roi | None) -> tuple[Method | None, Method | None, tuple[str, ...]]:
         """Returns who is asked about looks, who measures a sweep, and what is to be said about it."""
-        default = (ONE_LOOK if self.looks == 1 else SEVERAL_LOOKS)[self.camera.views]
+        default = (ONE_LOOK if self._looks == 1 else SEVERAL_LOOKS)[self.camera.views]
         method = find_method(default if self.method is None else self.method)
         if method.looks == WHOLE and scores_slices(method.build()):
             return None, method, ()
-        policy_of(method, self.looks if method.leads_itself else method.looks)  # says if it cannot search
+        policy_of(method, self._looks if method.leads_itself else method.looks)  # says if it cannot search
         refusal = self._refusal(method, roi)
         if refusal is None:
             return method, None, ()

@@ -2,7 +2,7 @@
 
     look     the method is asked after each look; once it is sure, or has had its looks, its answer is taken
     verify   the lens goes there; what is seen must be as sharp as it was promised to be
-    sweep    if the method abstained, or what was seen was not as sharp: coarse to fine by contrast
+    sweep    if what was seen was not as sharp, or contrast may know more than the looks: coarse to fine
     leave    the lens stays where it is in focus; if nothing is, it goes back to where the run began
 
 Whatever happens once the lens may have moved, a run returns a result that says so.
@@ -17,7 +17,18 @@ from jaxtyping import Float
 
 from dioptre.cameras.base import Camera, Frame, Scaled
 from dioptre.loop.any_camera import OUT_OF_REACH, by_slice
-from dioptre.loop.closing import agreed, as_sharp, closed, credible, is_refuted, stays
+from dioptre.loop.closing import (
+    SETTLED,
+    agreed,
+    are_lost,
+    as_sharp,
+    closed,
+    combined,
+    credible,
+    is_early,
+    is_refuted,
+    stays,
+)
 from dioptre.loop.drive import Drive, Halt
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import beware, to_result
@@ -38,6 +49,7 @@ from dioptre.posterior import DepthPrior, Posterior
 
 ZOOM: Final = 8.0  # times as long are the steps of the search before: one is a sixth of a window
 LANDS: Final = 2  # indices: an answer that is farther from all looks is looked at
+BESIDE: Final = 3  # indices: else a look is so far from all others
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +86,12 @@ class Plan:
     steps: FocusSteps | None = None
     own: Float[np.ndarray, " n"] | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def closes(self) -> bool:
+        """Whether looks are taken until their answer is sure, with what their contrast says."""
+        several = self.method is not None and self.method.looks == ANY
+        return several and self.sure is None and self.steps is None
 
 
 @dataclass(eq=False)
@@ -124,7 +142,10 @@ class Run:
                 found = self._verified(found)
             if found.state is State.FOCUSED or not (self.plan.sweeps and self._measurable):
                 return found
-            if is_refuted(self._measure, self.gathered, found.index):
+            refuted = is_refuted(self.gathered, found.index)
+            if not refuted and self._knows(found):
+                return replace(found, index=self._target(found))
+            if refuted:
                 self.posterior = None  # and has no say any more
         swept = self._swept()
         if found is None:
@@ -132,6 +153,16 @@ class Run:
         failed = ", ".join(one.value for one in found.reasons)
         note = f"{found.method} did not do after {len(found.looks)} looks ({failed}): the lens was swept"
         return replace(swept, candidates=found.candidates, notes=(*swept.notes, note))
+
+    def _knows(self, found: FocusResult) -> bool:
+        """Returns whether looks that are not sure know as much as a sweep would find."""
+        known = self.posterior
+        return (
+            self.plan.closes
+            and known is not None
+            and set(found.reasons) <= SETTLED
+            and not are_lost(self._measure, self.gathered, known)
+        )
 
     def _keep(self, at: int, frame: Frame) -> None:
         """Remembers the region of a frame, and how sharp it is."""
@@ -162,7 +193,8 @@ class Run:
             seen[:] = _seen(camera, self.drive, seen)
             verdict = _verdict(method, camera, posterior, frames, seen, plan)
             self._note(camera, posterior, verdict)
-            return plan.sure is None and len(seen) > 1 and verdict.state is State.FOCUSED
+            taken = plan.sure is None and len(seen) > 1 and verdict.state is State.FOCUSED
+            return taken and (not plan.closes or is_early(posterior))
 
         trail = search(np.array([start]), see, ask, policy, enough)
         positions = trail.positions[0][trail.positions[0] != NO_LOOK]
@@ -173,10 +205,15 @@ class Run:
         return to_result(held.scores()[0], verdict, method, ladder, roi, tuple(positions.tolist()))
 
     def _within(self, ask: Any, camera: Camera) -> Any:
-        """Returns the same that is asked, but sure that the focus is not outside the limits of the lens."""
+        """Returns the same that is asked, but sure that the focus is not outside the limits of the lens.
+
+        Where looks are closed by contrast, it has heard of that, too.
+        """
         if isinstance(camera, SteppedCamera):  # whose window knows them
             return ask
         first, last = self.drive.rules.limits
+        if self.plan.closes:
+            return lambda looks: limited(combined(ask(looks), looks), first, last)
         return lambda looks: limited(ask(looks), first, last)
 
     def _note(self, camera: Camera, posterior: Posterior, verdict: Verdict) -> None:
@@ -226,18 +263,23 @@ class Run:
 
     def _verified(self, found: FocusResult) -> FocusResult:
         """Returns the answer of looks with the lens there, if what is seen is as sharp as promised."""
-        target = int(np.clip(found.index, *self.drive.rules.limits))
-        here, known = self.drive.at, self.posterior
-        if known is not None and self.plan.steps is None and here is not None and stays(known, here, target):
-            target = here
+        target = self._target(found)
         self.drive.act = Act.VERIFY
         if self.drive.at != target:
             self.drive.capture(target)
-        if self._measurable and not as_sharp(self._measure, self.gathered, target):
+        if self._measurable and not as_sharp(self.gathered, target):
             self.drive.again()  # it may have been late
-            if not as_sharp(self._measure, self.gathered, target):
+            if not as_sharp(self.gathered, target):
                 return _failed(found, Reason.NOT_AS_SHARP)
         return replace(found, index=target)
+
+    def _target(self, found: FocusResult) -> int:
+        """Returns where the lens goes after looks: to the answer, or nowhere if that gains too little."""
+        target = int(np.clip(found.index, *self.drive.rules.limits))
+        here, known = self.drive.at, self.posterior
+        if known is not None and self.plan.steps is None and here is not None and stays(known, here, target):
+            return here
+        return target
 
     def _swept(self) -> FocusResult:
         """Returns what a sweep finds, with the lens there, if what is seen is as sharp as it was."""
@@ -365,7 +407,7 @@ def _policy(method: Method, looks: int, sure: float | None) -> SearchPolicy:
     if sure is not None:
         return policy_of(method, looks, sure)
     policy = policy_of(method, looks)
-    return replace(policy, lands=LANDS) if method.looks == ANY else policy
+    return replace(policy, apart=BESIDE, lands=LANDS) if method.looks == ANY else policy
 
 
 def _ladder(camera: Camera) -> Ladder:
@@ -390,16 +432,13 @@ def _verdict(
 ) -> Verdict:
     """Returns what is to be thought of a posterior after some looks.
 
-    Of a method that heard of all of several looks, it is asked whether one was at the answer. A search by
-    steps goes on from window to window, and its answers are only verified.
+    A search by steps goes on from window to window, and its answers are only verified.
     """
     ladder, seen, focuser = _ladder(camera), np.stack(frames), method.build()
     held = posterior if ladder.window is None else ladder.window.held(posterior)
     asked = Asked(method.key, focuser.identity, Traces.of(seen), np.array(positions), plan.risk)
     verdict = beware(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
-    if plan.sure is None and plan.steps is None and method.looks == ANY and len(positions) > 1:
-        return closed(verdict, posterior, np.array(positions), seen, plan.risk)
-    return verdict
+    return closed(verdict, posterior, plan.risk) if plan.closes and len(positions) > 1 else verdict
 
 
 def _travel(steps: FocusSteps, own: Float[np.ndarray, " n"]) -> tuple[float, float]:

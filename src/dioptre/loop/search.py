@@ -42,7 +42,7 @@ class SearchPolicy:
         sure: It stops early once so much of the posterior lies within one index of the answer, or beyond one
             end of the ladder.
         lands: Looks at the answer itself, if it is so many indices or more from all looks so far, and only
-            else keeps `apart`; None to always keep apart.
+            else keeps `apart`; the last look is at the answer if no look was. None to always keep apart.
     """
 
     looks: int
@@ -66,7 +66,8 @@ class SearchPolicy:
         if self.lands is None:
             return following
         answer = best_index(scores)
-        there = away[np.arange(len(answer)), answer] >= self.lands
+        least = 1 if seen.shape[1] == self.looks - 1 else self.lands
+        there = away[np.arange(len(answer)), answer] >= least
         return np.where(there, answer, following)
 
     def is_sure(self, posterior: Posterior, answer: Int[np.ndarray, " walk"]) -> Bool[np.ndarray, " walk"]:
