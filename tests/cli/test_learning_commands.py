@@ -86,6 +86,11 @@ def test_train_and_export(store: PatchStore, tmp_path: Path, capsys: pytest.Capt
     assert "--overwrite replaces it" in capsys.readouterr().err
     assert main([*integers, "--overwrite"]) == BAD_INPUT
     assert "--data" in capsys.readouterr().err
+    assert main([*integers, "--overwrite", "--data", str(store.path), "--decision", "mode"]) == BAD_INPUT
+    assert "--decision" in capsys.readouterr().err
+    likeliest = tmp_path / "likeliest.onnx"
+    assert main(["export", str(tmp_path / "run"), str(likeliest), "--decision", "mode"]) == 0
+    assert (Learned(likeliest).card.decision, Learned(model).card.decision) == ("mode", "median")
 
 
 def test_predict_and_report(store: PatchStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

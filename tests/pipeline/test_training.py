@@ -14,6 +14,7 @@ from dioptre.methods.measure import THREADS  # noqa: E402
 from dioptre.pipeline.recipes import Catalogue, RegisteredStore, ShippedNetwork, Stage  # noqa: E402
 from dioptre.pipeline.settings import Simulation  # noqa: E402
 from dioptre.pipeline.training import train_shipped  # noqa: E402
+from dioptre.posterior import Decision  # noqa: E402
 from dioptre.problem import Problem  # noqa: E402
 from dioptre.train.recipe import Recipe, RunSettings  # noqa: E402
 
@@ -41,7 +42,9 @@ TINY = Catalogue(
         ),
         ShippedNetwork((Stage("looks", LOOKS, BOTH, "move", settings=QUICK),), half=False),
         ShippedNetwork((Stage("stack", STACK, STILL, settings=QUICK),), shipped=False),
-        ShippedNetwork((Stage("step", LATER, BOTH, "", ("move",), "begun", QUICK),)),
+        ShippedNetwork(
+            (Stage("step", LATER, BOTH, "", ("move",), "begun", QUICK),), decision=Decision.MEDIAN
+        ),
     ),
 )
 
@@ -80,7 +83,7 @@ def test_a_network_is_made_from_nothing_and_nothing_is_made_twice(out: Path) -> 
     assert run("looks", out) == []
     assert run("step", out) == ["training step"]
     step = Learned(out / "weights" / "step.onnx").card
-    assert step.looks == 2
+    assert (step.looks, step.decision) == (2, Decision.MEDIAN)
     assert step.lineage["after"] == [card.lineage["start_from"]]
     assert step.lineage["teacher"] == card.lineage["start_from"]["start_from"]
 

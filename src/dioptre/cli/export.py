@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -22,6 +22,8 @@ class Export:
         run: Folder that `dioptre train` wrote.
         model: The file.
         half: Store weights in half precision: half the file, the same speed.
+        decision: How the answer is read off the posterior: the likeliest position (mode) or the one with the
+            least expected error (median); by default as networks of its kind are.
         int8: Compute in 8-bit integers, calibrated on the patches of --data; prints what accuracy that costs.
         data: Patch store to calibrate integers on (its split train) and to measure them (its split
             validation).
@@ -32,6 +34,7 @@ class Export:
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     model: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL.onnx")]
     half: bool = False
+    decision: Literal["mode", "median"] | None = None
     int8: bool = False
     data: Annotated[Path | None, tyro.conf.arg(metavar="DATA")] = None
     overwrite: bool = False
@@ -45,14 +48,18 @@ def run_export(config: Export) -> int:
     refuse_overwriting(config.model, config.overwrite, makes_folder=True)
     need_torch()
     from dioptre.dataset.store import open_patches  # noqa: PLC0415
+    from dioptre.posterior import Decision  # noqa: PLC0415
     from dioptre.train.export import export, export_int8  # noqa: PLC0415
 
     if config.int8:
         if config.data is None:
             raise InputError("--int8 measures its ranges on patches: give a store with --data")
+        if config.decision is not None:
+            raise InputError("--decision does not go with --int8, which keeps how its kind is read")
         found = export_int8(config.run, config.model, open_patches(config.data))
     else:
-        found = export(config.run, config.model, config.half)
+        decision = None if config.decision is None else Decision(config.decision)
+        found = export(config.run, config.model, config.half, decision)
     if config.json:
         sys.stdout.write(json.dumps({**asdict(found), "path": str(found.path)}) + "\n")
         return DONE

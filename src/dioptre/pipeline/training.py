@@ -75,7 +75,7 @@ def train_shipped(
         how = replace(stage.settings, device=settings.device, precision=settings.precision)
         train(data, run, stage.recipe, how, _builds_on(stage, out / "runs"), watch, done)
     row = catalogue.find(name)
-    return export(out / "runs" / name, _file_of(out / "weights", name), row.half)
+    return export(out / "runs" / name, _file_of(out / "weights", name), row.half, row.decision)
 
 
 def _file_of(weights: Path, name: str) -> Path:

@@ -62,8 +62,8 @@ class Exported:
     torch_mae: float | None = None
 
 
-def card_of(run: Run) -> Card:
-    """Returns what a finished run's network is for."""
+def card_of(run: Run, decision: Decision | None = None) -> Card:
+    """Returns what a finished run's network is for, and how it is read: by default as its kind is."""
     recipe = run.recipe
     return Card(
         problem=str(recipe.problem),
@@ -73,7 +73,7 @@ def card_of(run: Run) -> Card:
         size=run.format.size,
         dioptres=tuple(run.entries["format"]["dioptres"]),
         pixels=PIXELS,
-        decision=run.kind.decision,
+        decision=run.kind.decision if decision is None else decision,
         recipe=recipe.to_json(),
         lineage=run.lineage,
         validation=run.entries["validation"],
@@ -81,20 +81,21 @@ def card_of(run: Run) -> Card:
     )
 
 
-def export(path: Path, file: Path, half: bool = False) -> Exported:
+def export(path: Path, file: Path, half: bool = False, decision: Decision | None = None) -> Exported:
     """Writes the network of a finished run and returns how far it is from torch's.
 
     Args:
         path: The run's folder.
         file: The ONNX file.
         half: Whether weights are stored in half precision.
+        decision: How its posterior is read, if not as that of its kind is.
 
     Raises:
         NetworkError: If weights or answers are not finite, or the file does not answer as torch does; it then
             does not get its name.
     """
     run = open_run(path)
-    network, card = run.network(), card_of(run)
+    network, card = run.network(), card_of(run, decision)
     check_finite(network, card)
 
     def differs(partial: Path) -> float:
