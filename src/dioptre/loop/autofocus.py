@@ -62,7 +62,7 @@ class Autofocus:
         on_step: Told every step (dioptre.loop.journal.Step) of a run meanwhile.
         on_failure: "return" to send the lens back to the start if nothing is in focus, "stay" to leave it.
         sure: It stops early once so much of the posterior lies within an index of the answer, and looks as
-            in the evaluation; by default it stops as soon as it has seen the answer itself and is sure of it.
+            in the evaluation; by default it stops as soon as an answer can be taken at the accepted risk.
         optics: What the camera is, for networks, which know only the phone that they were trained on: a
             CameraModel, FocusSteps (dioptre.loop.steps), or a camera file. The search then goes by steps,
             each at the nearest position of the camera's ladder, on from the end of a window of steps; on a
