@@ -5,8 +5,8 @@
     python -m benchmarks.labels --lens phone                       whole frames: hours
 
 A binned frame has the phone's field and aperture on a sixteenth of its pixels: poses and depth are found at
-that resolution anyway, but a position blurs by a quarter of its pixels. `open` has the phone's blur in
-pixels, by an aperture four times as wide.
+that resolution anyway, but a position blurs by a quarter of its pixels. What labels do to measures that see
+the phone's own pixels is `benchmarks.label_error`.
 
 What is in DIR already is not made again. Printed: errors of rotation, place and inverse depth, the share of
 sure pixels and how many of them are within 0.1 dioptres, the same for pixels where it is hard, the patches
@@ -47,15 +47,9 @@ SURE, CLOSE = 0.99, 0.1
 EDGE = 0.3  # dioptres within a few pixels: an occlusion
 PLAIN = 6.0  # codes of 8 bits between neighbouring pixels, below which nothing is to be seen
 RIM = 8  # pixels of a map at its border
-PHONE = CameraModel.pixel3()
-LENSES = {
-    "phone": PHONE,
-    "binned": replace(PHONE, pixel_pitch_um=11.2, frame=(376, 504), name="binned"),
-    "open": replace(PHONE, pixel_pitch_um=11.2, f_number=0.45, frame=(376, 504), name="open"),
-    "wide": CameraModel(
-        0.71, 0.0455, 2.8, (240, 320), FocusGrid.uniform(3.91, 0.102, 49), 0.74, 0.25, "wide"
-    ),
-}
+BINNED = 4
+WIDE = CameraModel(0.71, 0.0455, 2.8, (240, 320), FocusGrid.uniform(3.91, 0.102, 49), 0.74, 0.25, "wide")
+LENSES = ("phone", "binned", "wide")
 
 Map = Float32[np.ndarray, "_ _"]
 Hard = dict[str, Bool[np.ndarray, "_ _"]]
@@ -93,19 +87,26 @@ class Patches:
     answers: Int[np.ndarray, "patch measure"]
 
 
-def make(folder: Path, seed: int, count: int, camera: CameraModel) -> bool:
+def simulation_of(seed: int, lens: str, folder: Path) -> tuple[Simulation, Captures]:
+    """Returns what decides the captures of one rig, but for their number."""
+    camera, exact = "pixel3", lens == "wide"
+    if lens == "wide":
+        folder.mkdir(parents=True, exist_ok=True)
+        WIDE.to_toml(folder / "camera.toml")
+        camera = str(folder / "camera.toml")
+    simulation = Simulation(seed=seed, camera=camera, split="train", prior="far", exact_lens=exact)
+    return simulation, Captures(captures=1, rig=True, binned=BINNED if lens == "binned" else 1)
+
+
+def make(folder: Path, seed: int, count: int, lens: str) -> bool:
     """Simulates and reconstructs the captures of one rig, if they are not there; False if none could be."""
-    folder.mkdir(parents=True, exist_ok=True)
-    toml = folder / "camera.toml"
-    camera.to_toml(toml)
-    exact = camera.name == "wide"
-    simulation = Simulation(seed=seed, camera=str(toml), split="train", prior="far", exact_lens=exact)
+    simulation, shape = simulation_of(seed, lens, folder)
     captures, maps = folder / "captures", folder / "maps"
     if not (captures / "manifest.json").is_file():
-        simulate_captures(captures, simulation, Captures(captures=count, rig=True), None, _quiet)
+        simulate_captures(captures, simulation, replace(shape, captures=count), None, _quiet)
     if not (maps / "manifest.json").is_file():
         try:
-            reconstruct(captures, maps, Reconstruct(camera=str(toml)), None, _quiet)
+            reconstruct(captures, maps, Reconstruct(camera=simulation.camera), None, _quiet)
         except FileError as error:
             print(f"rig {seed}: {error}")
             return False
@@ -178,7 +179,9 @@ def compare_depth(folder: Path, capture: str, name: str) -> Compared:
 def _patches(folder: Path) -> Patches:
     captures = folder / "captures"
     stores = folder / "labelled", folder / "true"
-    for store, settings in zip(stores, (Import(maps=str(folder / "maps")), Import()), strict=True):
+    for store, settings in zip(
+        stores, (Import(maps=str(folder / "maps")), Import(confidence=0.0)), strict=True
+    ):
         if not (store / "manifest.json").is_file():
             import_captures(captures, store, settings, None, _quiet)
     mine, true = (open_patches(store) for store in stores)
@@ -280,14 +283,14 @@ def main() -> None:
     parser.add_argument("--rigs", type=int, default=1)
     parser.add_argument("--captures", type=int, default=5, help="of each rig")
     parser.add_argument("--seed", type=int, default=6, help="of the first rig; the others follow")
-    parser.add_argument("--lens", choices=list(LENSES), default="binned")
+    parser.add_argument("--lens", choices=LENSES, default="binned")
     parser.add_argument("--keep", type=Path, default=None)
     parser.add_argument("--figure", type=Path, default=None, help="of the first rig's first capture, middle")
     given = parser.parse_args()
     with TemporaryDirectory() as spare:
         home = given.keep or Path(spare)
         folders = [home / str(seed) for seed in range(given.seed, given.seed + given.rigs)]
-        good = [one for one in folders if make(one, int(one.name), given.captures, LENSES[given.lens])]
+        good = [one for one in folders if make(one, int(one.name), given.captures, given.lens)]
         if good:
             report(good)
             if given.figure is not None:

@@ -36,7 +36,7 @@ from dioptre.simulate.capture import Conditions
 from dioptre.simulate.device import Device
 from dioptre.simulate.frame import Seen, true_depth
 from dioptre.simulate.rig import MEASURED_M, Phone, Rig, arm_for, draw_rig, lone_phone, nominal_centres
-from dioptre.simulate.sweeps import WholeSweep, draw_light, take_sweep
+from dioptre.simulate.sweeps import Light, WholeSweep, draw_light, take_sweep
 from dioptre.simulate.world import World, draw_world, reference_focal_px
 
 KIND = "simulated captures"
@@ -66,7 +66,7 @@ def simulate_captures(
     simulation.check()
     captures.check()
     DepthPrior.parse(simulation.prior)  # refused before a folder is begun
-    camera = find_camera(simulation.camera)
+    camera = camera_of(simulation, captures)
     frame = captures.size or camera.frame
     _check_frame(camera, frame)
     entries = {"simulation": asdict(simulation), "captures": asdict(captures)}
@@ -84,6 +84,15 @@ def simulate_captures(
         run_counted(pieces, executor, 0, len(pieces), done)
         clear_leftovers(out)
         write_manifest(out, {**plan, "files": hash_folder(out, (*set(PARTS.values()), RIG, TRUTH))})
+
+
+def camera_of(simulation: Simulation, captures: Captures) -> CameraModel:
+    """Returns the make, with as large pixels as are binned."""
+    camera, side = find_camera(simulation.camera), captures.binned
+    if side == 1:
+        return camera
+    rows, cols = (4 * (length // (4 * side)) for length in camera.frame)
+    return replace(camera, pixel_pitch_um=side * camera.pixel_pitch_um, frame=(rows, cols))
 
 
 def _check_frame(camera: CameraModel, frame: tuple[int, int]) -> None:
@@ -135,8 +144,7 @@ def capture_name(number: int) -> str:
 
 
 def _write_sweep(out: Path, simulation: Simulation, captures: Captures, number: int, phone: int) -> int:
-    camera = find_camera(simulation.camera)
-    rig = rig_of(simulation, captures, camera)
+    rig = rig_of(simulation, captures, camera_of(simulation, captures))
     one, name = rig.phones[phone], capture_name(number)
     truth = out / TRUTH / name / f"{one.name}.npy"
     if truth.exists():  # written last
@@ -157,29 +165,41 @@ def simulate_sweep(
     simulation: Simulation, captures: Captures, number: int, phone: Phone
 ) -> tuple[Seen, WholeSweep]:
     """Returns what one phone takes of one world, and the world as it sees it."""
-    camera = find_camera(simulation.camera)
-    frame = captures.size or camera.frame
-    split = split_of(simulation, number)
-    conditions = conditions_of(simulation, split)
-    seed = [simulation.seed, list(PARTS).index(split), number]
-    seen = Seen(_world(tuple(seed), simulation, camera, frame, conditions), phone, camera, frame)
-    light = draw_light(simulation.light, conditions, np.random.default_rng([*seed, 1]))
-    rng = np.random.default_rng([*seed, 2, *phone.name.encode()])
+    seen, light = see_world(simulation, captures, number, phone)
+    conditions, side = conditions_of(simulation, split_of(simulation, number)), captures.binned
+    conditions = replace(conditions, side_motion=conditions.side_motion / side)
+    light = replace(light, noise=light.noise.averaged(side))
+    rng = np.random.default_rng([*_seed(simulation, number), 2, *phone.name.encode()])
     with ThreadPoolExecutor(workers()) if workers() > 1 else nullcontext() as threads:
         return seen, take_sweep(seen, light, conditions, rng, threads)
+
+
+def see_world(simulation: Simulation, captures: Captures, number: int, phone: Phone) -> tuple[Seen, Light]:
+    """Returns the world of a capture as one phone sees it, and its light, with the noise of single pixels."""
+    camera = camera_of(simulation, captures)
+    frame = captures.size or camera.frame
+    conditions = conditions_of(simulation, split_of(simulation, number))
+    seed = _seed(simulation, number)
+    seen = Seen(_world(seed, simulation, captures, frame, conditions), phone, camera, frame)
+    return seen, draw_light(simulation.light, conditions, np.random.default_rng([*seed, 1]))
+
+
+def _seed(simulation: Simulation, number: int) -> tuple[int, ...]:
+    return simulation.seed, list(PARTS).index(split_of(simulation, number)), number
 
 
 @lru_cache(maxsize=1)
 def _world(
     seed: tuple[int, ...],
     simulation: Simulation,
-    camera: CameraModel,
+    captures: Captures,
     frame: tuple[int, int],
     conditions: Conditions,
 ) -> World:
     """Returns the world of a capture; its phones follow each other, so that the last one is kept."""
     photographs = photographs_of(read_textures(simulation.textures), split_of(simulation, seed[-1]))
-    return draw_world(camera, frame, np.random.default_rng(list(seed)), conditions, photographs)
+    camera, rng = camera_of(simulation, captures), np.random.default_rng(list(seed))
+    return draw_world(camera, frame, rng, conditions, photographs, captures.binned)
 
 
 def _truth(seen: Seen, taken: WholeSweep) -> dict[str, Any]:

@@ -42,6 +42,11 @@ class Noise:
         """Returns a sensor without noise; it still quantises."""
         return cls(0.0, 0.0, 0.0, 0.0, 0.0)
 
+    def averaged(self, side: int) -> "Noise":
+        """Returns the noise of means over so many pixels along either side."""
+        rows = (side / 2) ** 0.5 if side > 1 else 1.0  # two rows of pixels are one native row already
+        return Noise(self.shot / side**2, self.read / side, self.row / rows, self.black, self.pattern / side)
+
 
 def read_native(
     light: Float32[np.ndarray, "slice 2 rows cols"], noise: Noise, rng: np.random.Generator
