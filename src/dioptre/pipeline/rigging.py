@@ -1,6 +1,7 @@
 """Whole captures from the camera in software, in the layout of the published set.
 
-    OUT/train1, OUT/test      frames and maps: dataset/published.py. The maps are the truth, sure everywhere
+    OUT/train1, OUT/test      frames and maps: dataset/published.py. The maps are the truth, sure where a rig
+                              would be (simulate/certainty.py)
     OUT/rig.json              how the cameras were meant to stand, and the spacing that was measured
     OUT/truth/<capture>/<camera>.json, .npy
                               pose, focal length, lens and axis of each phone; its depth for every pixel,
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
 from dioptre.cameras.makes import find_camera
 from dioptre.dataset.lock import locked
@@ -26,6 +28,7 @@ from dioptre.dataset.manifest import begin_folder, clear_leftovers, hash_folder,
 from dioptre.dataset.published import DEPTH_FACTOR
 from dioptre.dataset.published_files import write_array, write_frames, write_maps
 from dioptre.errors import InputError
+from dioptre.groundtruth.reconstruct import working_factor
 from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel
 from dioptre.pipeline.processes import run_counted
@@ -33,6 +36,7 @@ from dioptre.pipeline.settings import Captures, Simulation
 from dioptre.pipeline.simulate import conditions_of, photographs_of, read_textures, split_of
 from dioptre.posterior import DepthPrior
 from dioptre.simulate.capture import Conditions
+from dioptre.simulate.certainty import certain, sharp_picture
 from dioptre.simulate.device import Device
 from dioptre.simulate.frame import Seen, true_depth
 from dioptre.simulate.rig import MEASURED_M, Phone, Rig, arm_for, draw_rig, lone_phone, nominal_centres
@@ -151,37 +155,44 @@ def _write_sweep(out: Path, simulation: Simulation, captures: Captures, number: 
         return 1
     split = split_of(simulation, number)
     part = out / PARTS[split]
-    seen, taken = simulate_sweep(simulation, captures, number, one)
+    seen, light = see_world(simulation, captures, number, one)
+    taken = _take(simulation, captures, number, seen, light)
     write_frames(part, name, one.name, taken.native)
     codes = true_depth(seen, DEPTH_FACTOR).astype(np.float64)
-    write_maps(part, name, one.name, codes, np.ones_like(codes, np.float32))
+    write_maps(part, name, one.name, codes, confidence_map(seen, light))
     truth.parent.mkdir(parents=True, exist_ok=True)
     write_json(truth.with_suffix(".json"), _truth(seen, taken))
     write_array(truth, true_depth(seen))
     return 1
 
 
-def simulate_sweep(
-    simulation: Simulation, captures: Captures, number: int, phone: Phone
-) -> tuple[Seen, WholeSweep]:
-    """Returns what one phone takes of one world, and the world as it sees it."""
-    seen, light = see_world(simulation, captures, number, phone)
-    conditions, side = conditions_of(simulation, split_of(simulation, number)), captures.binned
-    conditions = replace(conditions, side_motion=conditions.side_motion / side)
-    light = replace(light, noise=light.noise.averaged(side))
-    rng = np.random.default_rng([*_seed(simulation, number), 2, *phone.name.encode()])
+def _take(simulation: Simulation, captures: Captures, number: int, seen: Seen, light: Light) -> WholeSweep:
+    """Returns what one phone takes of one world."""
+    conditions = conditions_of(simulation, split_of(simulation, number))
+    conditions = replace(conditions, side_motion=conditions.side_motion / captures.binned)
+    rng = np.random.default_rng([*_seed(simulation, number), 2, *seen.phone.name.encode()])
     with ThreadPoolExecutor(workers()) if workers() > 1 else nullcontext() as threads:
-        return seen, take_sweep(seen, light, conditions, rng, threads)
+        return take_sweep(seen, light, conditions, rng, threads)
+
+
+def confidence_map(seen: Seen, light: Light) -> Float32[np.ndarray, "map_row map_col"]:
+    """Returns where a rig would be sure of a frame's depth, 1, and where not, 0."""
+    factor = working_factor(seen.frame)
+    picture, depth = sharp_picture(seen, (0, 0), seen.frame)
+    sure = certain(picture * seen.shading.mean(axis=0), depth, light.exposure, light.noise, factor)
+    step = DEPTH_FACTOR // factor
+    return sure[step // 2 :: step, step // 2 :: step].astype(np.float32)
 
 
 def see_world(simulation: Simulation, captures: Captures, number: int, phone: Phone) -> tuple[Seen, Light]:
-    """Returns the world of a capture as one phone sees it, and its light, with the noise of single pixels."""
+    """Returns the world of a capture as one phone sees it, and its light, with the noise of its pixels."""
     camera = camera_of(simulation, captures)
     frame = captures.size or camera.frame
     conditions = conditions_of(simulation, split_of(simulation, number))
     seed = _seed(simulation, number)
     seen = Seen(_world(seed, simulation, captures, frame, conditions), phone, camera, frame)
-    return seen, draw_light(simulation.light, conditions, np.random.default_rng([*seed, 1]))
+    light = draw_light(simulation.light, conditions, np.random.default_rng([*seed, 1]))
+    return seen, replace(light, noise=light.noise.averaged(captures.binned))
 
 
 def _seed(simulation: Simulation, number: int) -> tuple[int, ...]:

@@ -44,8 +44,13 @@ class Noise:
 
     def averaged(self, side: int) -> "Noise":
         """Returns the noise of means over so many pixels along either side."""
-        rows = (side / 2) ** 0.5 if side > 1 else 1.0  # two rows of pixels are one native row already
-        return Noise(self.shot / side**2, self.read / side, self.row / rows, self.black, self.pattern / side)
+        return Noise(
+            self.shot / side**2,
+            self.read / side,
+            self.row / side**0.5,
+            self.black,
+            self.pattern / side,
+        )
 
 
 def read_native(
