@@ -41,7 +41,7 @@ def test_a_part_of_a_frame_sees_a_part_of_the_same_things(monkeypatch: pytest.Mo
 
 
 def test_patches_of_frames_have_the_depths_of_patches() -> None:
-    """Of the patch simulator's, 60 % have all within two positions, and 19 % have less than three quarters."""
+    """Of the patch simulator's, 60 % have all within two positions, and 19 % less than three quarters."""
     rng, shares = np.random.default_rng(0), []
     for seed in range(24):
         index = depths(places(seed), (1512, 2016))
