@@ -1,12 +1,12 @@
 """How much of a published error is the label's? Labels of a reconstructed rig, patches of the phone itself.
 
-    python -m benchmarks.labels --rigs 4 --captures 5 --keep DIR     captures, poses, depth, confidence
-    python -m benchmarks.label_error DIR --patches 24     then this: so many patches of each capture
+    python -m benchmarks.labels --rigs 4 --captures 5 --lens averaged --keep DIR    captures, poses, depth
+    python -m benchmarks.label_error DIR --patches 24                               then the patches
 
-Depth is found on frames binned by 4, as the published depth was. The patches are of the same places of the
-same worlds, through the same lens, but on the phone's own pixels: they have its blur, its noise and its
-breathing. All 45 measures of the paper answer each patch once, and the answers are compared with the label of
-the reconstructed maps and with the true one: for all patches, and for those that pass the filter by the
+Depth is found on means over 4 x 4 pixels, as the published depth was. The patches are of the same places of
+the same worlds, through the same lens, but on the phone's own pixels: they have its blur, its noise and its
+breathing. All 45 measures of the paper answer each patch once, and the answers are compared with the label
+of the reconstructed maps and with the true one: for all patches, and for those that pass the filter by the
 median confidence. Everything is simulated. Brackets are 90 % intervals of a bootstrap over captures.
 """
 
@@ -65,7 +65,7 @@ def reconstructed(folder: Path) -> Iterator[tuple[int, str]]:
 def answer_capture(folder: Path, number: int, name: str, patches: int) -> Answered:
     """Returns the labels and answers of random patches of a capture's middle camera."""
     seed = int(folder.name)
-    simulation, captures = simulation_of(seed, "binned", folder)
+    simulation, captures = simulation_of(seed, "averaged", folder)
     rows, cols = np.load(folder / "captures/truth" / name / "center.npy").shape
     frame = BINNED * rows, BINNED * cols
     whole = replace(captures, binned=1, frame=f"{frame[0]}x{frame[1]}")
@@ -134,7 +134,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, help="what benchmarks.labels kept: rigs binned by 4")
+    parser.add_argument("folder", type=Path, help="what benchmarks.labels kept of --lens averaged")
     parser.add_argument("--patches", type=int, default=24, help="of each capture")
     given = parser.parse_args()
     captures = []

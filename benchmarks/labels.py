@@ -5,8 +5,8 @@
     python -m benchmarks.labels --lens phone                       whole frames: hours
 
 A binned frame has the phone's field and aperture on a sixteenth of its pixels: poses and depth are found at
-that resolution anyway, but a position blurs by a quarter of its pixels. What labels do to measures that see
-the phone's own pixels is `benchmarks.label_error`.
+that resolution anyway, but a position blurs by a quarter of its pixels. `averaged` is the same for worlds
+that are painted for the phone's own pixels, with their noise: what `benchmarks.label_error` is about.
 
 What is in DIR already is not made again. Printed: errors of rotation, place and inverse depth, the share of
 sure pixels and how many of them are within 0.1 dioptres, the same for pixels where it is hard, the patches
@@ -48,8 +48,15 @@ EDGE = 0.3  # dioptres within a few pixels: an occlusion
 PLAIN = 6.0  # codes of 8 bits between neighbouring pixels, below which nothing is to be seen
 RIM = 8  # pixels of a map at its border
 BINNED = 4
-WIDE = CameraModel(0.71, 0.0455, 2.8, (240, 320), FocusGrid.uniform(3.91, 0.102, 49), 0.74, 0.25, "wide")
-LENSES = ("phone", "binned", "wide")
+PHONE = CameraModel.pixel3()
+LENSES = {
+    "phone": PHONE,
+    "averaged": PHONE,
+    "binned": replace(PHONE, pixel_pitch_um=11.2, frame=(376, 504), name="binned"),
+    "wide": CameraModel(
+        0.71, 0.0455, 2.8, (240, 320), FocusGrid.uniform(3.91, 0.102, 49), 0.74, 0.25, "wide"
+    ),
+}
 
 Map = Float32[np.ndarray, "_ _"]
 Hard = dict[str, Bool[np.ndarray, "_ _"]]
@@ -89,13 +96,13 @@ class Patches:
 
 def simulation_of(seed: int, lens: str, folder: Path) -> tuple[Simulation, Captures]:
     """Returns what decides the captures of one rig, but for their number."""
-    camera, exact = "pixel3", lens == "wide"
-    if lens == "wide":
-        folder.mkdir(parents=True, exist_ok=True)
-        WIDE.to_toml(folder / "camera.toml")
-        camera = str(folder / "camera.toml")
-    simulation = Simulation(seed=seed, camera=camera, split="train", prior="far", exact_lens=exact)
-    return simulation, Captures(captures=1, rig=True, binned=BINNED if lens == "binned" else 1)
+    folder.mkdir(parents=True, exist_ok=True)
+    toml = folder / "camera.toml"
+    LENSES[lens].to_toml(toml)
+    simulation = Simulation(
+        seed=seed, camera=str(toml), split="train", prior="far", exact_lens=lens == "wide"
+    )
+    return simulation, Captures(captures=1, rig=True, binned=BINNED if lens == "averaged" else 1)
 
 
 def make(folder: Path, seed: int, count: int, lens: str) -> bool:
@@ -283,7 +290,7 @@ def main() -> None:
     parser.add_argument("--rigs", type=int, default=1)
     parser.add_argument("--captures", type=int, default=5, help="of each rig")
     parser.add_argument("--seed", type=int, default=6, help="of the first rig; the others follow")
-    parser.add_argument("--lens", choices=LENSES, default="binned")
+    parser.add_argument("--lens", choices=list(LENSES), default="binned")
     parser.add_argument("--keep", type=Path, default=None)
     parser.add_argument("--figure", type=Path, default=None, help="of the first rig's first capture, middle")
     given = parser.parse_args()

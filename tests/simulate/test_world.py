@@ -11,7 +11,7 @@ from dioptre.simulate.frame import Seen, true_depth
 from dioptre.simulate.layout import mean_step
 from dioptre.simulate.rig import lone_phone
 from dioptre.simulate.window import render_window
-from dioptre.simulate.world import World, draw_places, draw_world
+from dioptre.simulate.world import World, draw_places, draw_room, draw_world
 
 CAMERA = CameraModel.pixel3()
 SIDE = 4
@@ -59,6 +59,15 @@ def test_no_thing_reaches_through_the_wall() -> None:
         for one in things:
             if one.kind != "board":
                 assert one.place[2] <= wall.place[2] * (1 + 1e-9)
+
+
+def test_a_room_has_a_far_wall_and_things_at_all_distances() -> None:
+    far, nearest = CAMERA.grid.dioptres[0], []
+    for seed in range(20):
+        *things, wall = draw_room(CAMERA, CONDITIONS, np.random.default_rng(seed))
+        assert far < 1 / wall.place[2] < far + 13 * STEP
+        nearest.append(max(1 / one.place[2] for one in things))
+    assert np.median(nearest) > far + 25 * STEP
 
 
 def test_binned_pixels_are_means_of_the_finer_ones_of_the_same_world(monkeypatch: pytest.MonkeyPatch) -> None:

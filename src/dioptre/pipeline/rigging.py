@@ -210,7 +210,7 @@ def _world(
     """Returns the world of a capture; its phones follow each other, so that the last one is kept."""
     photographs = photographs_of(read_textures(simulation.textures), split_of(simulation, seed[-1]))
     camera, rng = camera_of(simulation, captures), np.random.default_rng(list(seed))
-    return draw_world(camera, frame, rng, conditions, photographs, captures.binned)
+    return draw_world(camera, frame, rng, conditions, photographs, captures.binned, captures.rig)
 
 
 def _truth(seen: Seen, taken: WholeSweep) -> dict[str, Any]:

@@ -38,6 +38,8 @@ KINDS: Final = {"board": 0, "box": 1, "cylinder": 2, "ball": 3}  # as the kernel
 SHARES: Final = {"board": 0.45, "box": 0.25, "cylinder": 0.18, "ball": 0.12}  # how often each is
 TABLE: Final = 0.6  # how often there is one
 THINGS: Final = (6, 14)  # from, to
+ROOM_THINGS: Final = (4, 10)  # in a room
+WALL_INDICES: Final = (0.5, 12.0)  # where its wall is on the ladder, positions from the far end
 FARTHEST: Final = 0.5  # of the ladder's far end, dioptres: no wall is farther
 TABLE_WALL: Final = 0.3  # of the ladder's near end: a nearer wall leaves no room for a table
 WALL_TILT: Final = 0.2  # deviation of its normal from the axis, radians
@@ -124,6 +126,7 @@ def draw_world(
     conditions: Conditions,
     photographs: Sequence[Float32[np.ndarray, "_ _"]] = (),
     binned: int = 1,
+    room: bool = False,
 ) -> World:
     """Returns a random world: a wall, often a table before it, and things before both.
 
@@ -137,12 +140,14 @@ def draw_world(
         photographs: To cover some of them with.
         binned: How many pixels of a finer camera along a side make one of this camera: it sees the world that
             the finer camera would.
+        room: A room, as a rig wants it (`draw_room`), and not what patches are of (`draw_places`).
     """
     focal = binned * reference_focal_px(camera)
-    surfaces = draw_places(camera, conditions, rng)
     size = min(LARGEST_PICTURE, 512 * -(-FINE * binned * frame[1] // 512))
     clutter = _as_seen(conditions.clutter, focal)
-    pictures = draw_surfaces(rng, clutter, photographs, count=5, size=size)
+
+    def draw_pictures() -> list[Picture]:
+        return draw_surfaces(rng, clutter, photographs, count=5, size=size)
 
     def paint(surface: Surface) -> Surface:
         chosen = pictures[int(rng.integers(len(pictures)))]
@@ -151,6 +156,10 @@ def draw_world(
         at = rng.uniform(0, size, 2)
         return replace(surface, picture=np.ascontiguousarray(lit), painted_at=at)
 
+    if room:
+        pictures, surfaces = draw_pictures(), draw_room(camera, conditions, rng)
+    else:  # places come first: how much is drawn for pictures depends on the frame
+        surfaces, pictures = draw_places(camera, conditions, rng), draw_pictures()
     return World(tuple(paint(one) for one in surfaces), FINE * focal).coarser(binned)
 
 
@@ -166,11 +175,31 @@ def draw_places(camera: CameraModel, conditions: Conditions, rng: np.random.Gene
     gaps = APART_INDICES + rng.exponential(layout.gap_indices, int(rng.integers(*THINGS)))
     nearest = max(float(grid.dioptres[-1]), wall_depth + APART_INDICES * step)
     depths = np.sort(np.minimum(wall_depth + step * gaps, nearest))[::-1]
-    things = [draw_thing(camera, float(depth), wall_depth, rng) for depth in depths]
-    wall = _board(np.array([0.0, 0.0, 1 / wall_depth]), _turned(rng, WALL_TILT), np.zeros(3), FULL)
+    things = [draw_thing(camera, float(depth), rng, wall_depth) for depth in depths]
+    wall = _wall(wall_depth, rng)
     roomy = wall_depth < TABLE_WALL * float(grid.dioptres[-1])
     table = [draw_table(camera, wall_depth, rng)] if rng.random() < TABLE and roomy else []
     return [*things, *table, wall]
+
+
+def draw_room(camera: CameraModel, conditions: Conditions, rng: np.random.Generator) -> list[Surface]:
+    """Returns the same for a room: a far wall, and things before it wherever the prior has scenes.
+
+    Near things against far ones tell poses, so that this is what a rig is set up before.
+    """
+    far, step = float(camera.grid.dioptres[0]), mean_step(camera.grid)
+    wall_depth = far + step * float(rng.uniform(*WALL_INDICES))
+    wall = _wall(wall_depth, rng)
+    count = int(rng.integers(*ROOM_THINGS))
+    nearest = max(wall_depth + APART_INDICES * step, far)
+    depths = [max(draw_depth(camera.grid, conditions.layout, rng), nearest) for _ in range(count)]
+    things = [draw_thing(camera, depth, rng) for depth in sorted(depths, reverse=True)]
+    table = [draw_table(camera, wall_depth, rng)] if rng.random() < TABLE else []
+    return [*things, *table, wall]
+
+
+def _wall(depth: float, rng: np.random.Generator) -> Surface:
+    return _board(np.array([0.0, 0.0, 1 / depth]), _turned(rng, WALL_TILT), np.zeros(3), FULL)
 
 
 def _shrunk(picture: Float32[np.ndarray, "n n"], factor: int) -> Float32[np.ndarray, "m m"]:
@@ -187,14 +216,14 @@ def _as_seen(clutter: Clutter, focal_px: float) -> Clutter:
     return replace(clutter, size_px=(small * low, small * high), largest_px=small * clutter.largest_px)
 
 
-def draw_thing(camera: CameraModel, depth: float, behind: float, rng: np.random.Generator) -> Surface:
+def draw_thing(camera: CameraModel, depth: float, rng: np.random.Generator, behind: float = 0.0) -> Surface:
     """Returns a thing whose nearest part, or of a board the middle, is so many dioptres away.
 
     Args:
         camera: Its sensor's field decides how large it may be.
         depth: Where it is.
-        behind: Dioptres of the wall: no thing is so deep that it reaches through.
         rng: Draws it.
+        behind: Dioptres of a wall that it shall not reach through.
     """
     focal, (rows, cols) = reference_focal_px(camera), camera.frame
     kind = str(rng.choice(list(SHARES), p=list(SHARES.values())))
