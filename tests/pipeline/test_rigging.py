@@ -4,12 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dioptre.dataset.maps import read_map
 from dioptre.dataset.published import is_tree
 from dioptre.dataset.store import open_patches
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel
 from dioptre.pipeline.importing import import_captures
-from dioptre.pipeline.rigging import rig_of, simulate_captures
+from dioptre.pipeline.rigging import camera_of, rig_of, simulate_captures
 from dioptre.pipeline.settings import Captures, Import, Simulation
 
 SIMULATION = Simulation(seed=4, split="train", light="normal", prior="far")
@@ -28,7 +29,9 @@ def test_a_whole_capture_of_one_phone_is_imported_with_its_true_depth(tmp_path: 
     assert len(truth["focus"]) == 49
     depth = np.load(out / "truth/world000_0/center.npy")
     assert depth.shape == (128, 168)
-    summary = import_captures(out, tmp_path / "store", Import(), None, quiet)
+    sure = read_map(out / "train1/merged_conf/world000_0/result_merged_conf_center.exr")
+    assert set(np.unique(sure)) <= {0.0, 1.0}
+    summary = import_captures(out, tmp_path / "store", Import(confidence=0.0), None, quiet)
     assert summary["splits"]["train"]["kept"] == 2
     store = open_patches(tmp_path / "store")
     assert store.format.size == 128
@@ -45,6 +48,7 @@ def test_a_whole_capture_of_one_phone_is_imported_with_its_true_depth(tmp_path: 
         (Captures(captures=1, frame="100x100"), "at least 128"),
         (Captures(captures=1, frame="1600x2016"), "larger than the sensor"),
         (Captures(captures=1, spacing_mm=-1.0), "spacing"),
+        (Captures(captures=1, binned=0), "binned"),
     ],
 )
 def test_impossible_captures_are_refused_before_a_folder_is_begun(
@@ -64,3 +68,11 @@ def test_phones_of_a_rig_see_the_same_world_from_their_own_places() -> None:
         assert np.array_equal(one.turn, other.turn)
     left = rig.phones[1]
     assert left.centre[2] > rig.phones[2].centre[2] - 0.002
+
+
+def test_binned_frames_have_the_field_of_whole_ones() -> None:
+    whole, binned = (camera_of(SIMULATION, Captures(captures=1, binned=side)) for side in (1, 4))
+    assert whole.frame == CameraModel.pixel3().frame
+    assert binned.frame == (376, 504)
+    assert binned.focal_length_px == pytest.approx(whole.focal_length_px / 4)
+    assert np.array_equal(binned.grid.dioptres, whole.grid.dioptres)
