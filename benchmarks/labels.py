@@ -27,6 +27,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from scipy.ndimage import maximum_filter, minimum_filter
 from scipy.spatial.transform import Rotation
 
+from dioptre.dataset.labels import Labels
 from dioptre.dataset.maps import read_map
 from dioptre.dataset.published import CAMERAS, DEPTH_FACTOR
 from dioptre.dataset.store import open_patches
@@ -184,25 +185,26 @@ def compare_depth(folder: Path, capture: str, name: str) -> Compared:
 
 
 def _patches(folder: Path) -> Patches:
-    captures = folder / "captures"
-    stores = folder / "labelled", folder / "true"
-    for store, settings in zip(
-        stores, (Import(maps=str(folder / "maps")), Import(confidence=0.0)), strict=True
-    ):
-        if not (store / "manifest.json").is_file():
-            import_captures(captures, store, settings, None, _quiet)
-    mine, true = (open_patches(store) for store in stores)
-    key = ("capture", "row", "col")
-    right = {tuple(row[one] for one in key): row["truth"] for row in true.table.to_pylist()}
+    captures, store = folder / "captures", folder / "labelled"
+    if not (store / "manifest.json").is_file():
+        import_captures(captures, store, Import(maps=str(folder / "maps")), None, _quiet)
+    mine = open_patches(store)
     rows = mine.table.to_pylist()
-    labels = np.array([(row["truth"], right[tuple(row[one] for one in key)]) for row in rows])
+    right = {}
+    for name in {row["capture"] for row in rows}:
+        truth = np.load(captures / "truth" / name / "center.npy").astype(np.float64)
+        true = Labels.from_maps(truth, np.ones_like(truth), mine.format.grid, truth.shape)
+        right |= {
+            (name, row, col): index
+            for (row, col), index in zip(true.corners.tolist(), true.truth.tolist(), strict=True)
+        }
+    labels = np.array([(row["truth"], right[row["capture"], row["row"], row["col"]]) for row in rows])
     answers = []
     for first in range(0, len(rows), 16):
         stack = mine.stack(list(range(first, min(first + 16, len(rows))))).green()
         found = scores(stack, list(KEYS))
         answers.append(np.stack([found[one].argmax(axis=1) for one in KEYS], axis=1))
-    done = {row["capture"] for row in rows}
-    return Patches(sum(one[0] in done for one in right), labels, np.concatenate(answers))
+    return Patches(len(right), labels, np.concatenate(answers))
 
 
 def _print_depth(found: list[Compared]) -> None:
