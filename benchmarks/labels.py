@@ -190,9 +190,10 @@ def _patches(folder: Path) -> Patches:
         import_captures(captures, store, Import(maps=str(folder / "maps")), None, _quiet)
     mine = open_patches(store)
     rows = mine.table.to_pylist()
-    right = {}
+    right: dict[tuple[str, int, int], int] = {}
     for name in {row["capture"] for row in rows}:
-        truth = np.load(captures / "truth" / name / "center.npy").astype(np.float64)
+        capture, _, camera = name.rpartition("-")
+        truth = np.load(captures / "truth" / capture / f"{camera}.npy").astype(np.float64)
         true = Labels.from_maps(truth, np.ones_like(truth), mine.format.grid, truth.shape)
         right |= {
             (name, row, col): index
