@@ -5,8 +5,8 @@
     python -m benchmarks.labels --lens phone                       whole frames: hours
 
 A binned frame has the phone's field and aperture on a sixteenth of its pixels: poses and depth are found at
-that resolution anyway, but a position blurs by a quarter of its pixels. `open` has the phone's blur in
-pixels, by an aperture four times as wide.
+that resolution anyway, but a position blurs by a quarter of its pixels. `averaged` is the same for worlds
+that are painted for the phone's own pixels, with their noise: what `benchmarks.label_error` is about.
 
 What is in DIR already is not made again. Printed: errors of rotation, place and inverse depth, the share of
 sure pixels and how many of them are within 0.1 dioptres, the same for pixels where it is hard, the patches
@@ -27,6 +27,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from scipy.ndimage import maximum_filter, minimum_filter
 from scipy.spatial.transform import Rotation
 
+from dioptre.dataset.labels import Labels
 from dioptre.dataset.maps import read_map
 from dioptre.dataset.published import CAMERAS, DEPTH_FACTOR
 from dioptre.dataset.store import open_patches
@@ -47,11 +48,12 @@ SURE, CLOSE = 0.99, 0.1
 EDGE = 0.3  # dioptres within a few pixels: an occlusion
 PLAIN = 6.0  # codes of 8 bits between neighbouring pixels, below which nothing is to be seen
 RIM = 8  # pixels of a map at its border
+BINNED = 4
 PHONE = CameraModel.pixel3()
 LENSES = {
     "phone": PHONE,
+    "averaged": PHONE,
     "binned": replace(PHONE, pixel_pitch_um=11.2, frame=(376, 504), name="binned"),
-    "open": replace(PHONE, pixel_pitch_um=11.2, f_number=0.45, frame=(376, 504), name="open"),
     "wide": CameraModel(
         0.71, 0.0455, 2.8, (240, 320), FocusGrid.uniform(3.91, 0.102, 49), 0.74, 0.25, "wide"
     ),
@@ -93,19 +95,26 @@ class Patches:
     answers: Int[np.ndarray, "patch measure"]
 
 
-def make(folder: Path, seed: int, count: int, camera: CameraModel) -> bool:
-    """Simulates and reconstructs the captures of one rig, if they are not there; False if none could be."""
+def simulation_of(seed: int, lens: str, folder: Path) -> tuple[Simulation, Captures]:
+    """Returns what decides the captures of one rig, but for their number."""
     folder.mkdir(parents=True, exist_ok=True)
     toml = folder / "camera.toml"
-    camera.to_toml(toml)
-    exact = camera.name == "wide"
-    simulation = Simulation(seed=seed, camera=str(toml), split="train", prior="far", exact_lens=exact)
+    LENSES[lens].to_toml(toml)
+    simulation = Simulation(
+        seed=seed, camera=str(toml), split="train", prior="far", exact_lens=lens == "wide"
+    )
+    return simulation, Captures(captures=1, rig=True, binned=BINNED if lens == "averaged" else 1)
+
+
+def make(folder: Path, seed: int, count: int, lens: str) -> bool:
+    """Simulates and reconstructs the captures of one rig, if they are not there; False if none could be."""
+    simulation, shape = simulation_of(seed, lens, folder)
     captures, maps = folder / "captures", folder / "maps"
     if not (captures / "manifest.json").is_file():
-        simulate_captures(captures, simulation, Captures(captures=count, rig=True), None, _quiet)
+        simulate_captures(captures, simulation, replace(shape, captures=count), None, _quiet)
     if not (maps / "manifest.json").is_file():
         try:
-            reconstruct(captures, maps, Reconstruct(camera=str(toml)), None, _quiet)
+            reconstruct(captures, maps, Reconstruct(camera=simulation.camera), None, _quiet)
         except FileError as error:
             print(f"rig {seed}: {error}")
             return False
@@ -176,23 +185,27 @@ def compare_depth(folder: Path, capture: str, name: str) -> Compared:
 
 
 def _patches(folder: Path) -> Patches:
-    captures = folder / "captures"
-    stores = folder / "labelled", folder / "true"
-    for store, settings in zip(stores, (Import(maps=str(folder / "maps")), Import()), strict=True):
-        if not (store / "manifest.json").is_file():
-            import_captures(captures, store, settings, None, _quiet)
-    mine, true = (open_patches(store) for store in stores)
-    key = ("capture", "row", "col")
-    right = {tuple(row[one] for one in key): row["truth"] for row in true.table.to_pylist()}
+    captures, store = folder / "captures", folder / "labelled"
+    if not (store / "manifest.json").is_file():
+        import_captures(captures, store, Import(maps=str(folder / "maps")), None, _quiet)
+    mine = open_patches(store)
     rows = mine.table.to_pylist()
-    labels = np.array([(row["truth"], right[tuple(row[one] for one in key)]) for row in rows])
+    right: dict[tuple[str, int, int], int] = {}
+    for name in {row["capture"] for row in rows}:
+        capture, _, camera = name.rpartition("-")
+        truth = np.load(captures / "truth" / capture / f"{camera}.npy").astype(np.float64)
+        true = Labels.from_maps(truth, np.ones_like(truth), mine.format.grid, truth.shape)
+        right |= {
+            (name, row, col): index
+            for (row, col), index in zip(true.corners.tolist(), true.truth.tolist(), strict=True)
+        }
+    labels = np.array([(row["truth"], right[row["capture"], row["row"], row["col"]]) for row in rows])
     answers = []
     for first in range(0, len(rows), 16):
         stack = mine.stack(list(range(first, min(first + 16, len(rows))))).green()
         found = scores(stack, list(KEYS))
         answers.append(np.stack([found[one].argmax(axis=1) for one in KEYS], axis=1))
-    done = {row["capture"] for row in rows}
-    return Patches(sum(one[0] in done for one in right), labels, np.concatenate(answers))
+    return Patches(len(right), labels, np.concatenate(answers))
 
 
 def _print_depth(found: list[Compared]) -> None:
@@ -287,7 +300,7 @@ def main() -> None:
     with TemporaryDirectory() as spare:
         home = given.keep or Path(spare)
         folders = [home / str(seed) for seed in range(given.seed, given.seed + given.rigs)]
-        good = [one for one in folders if make(one, int(one.name), given.captures, LENSES[given.lens])]
+        good = [one for one in folders if make(one, int(one.name), given.captures, given.lens)]
         if good:
             report(good)
             if given.figure is not None:

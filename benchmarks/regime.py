@@ -5,6 +5,8 @@
     python -m benchmarks.regime --still               the same patches without breathing and side motion
     python -m benchmarks.regime --still --steady      nor steps of the exposure, which variance follows too
     python -m benchmarks.regime --patches 400 --frames STORE   beside as many that were cut from frames
+    python -m benchmarks.regime --patches 400 --worlds 40   beside as many of 40 whole frames, of which only
+                                                      the patches are rendered
     python -m benchmarks.regime --real DIR            statistics of the published stacks (.npy) in DIR as well
 
 Ours are simulated stacks and the paper's are its own: the numbers need not be equal, but what fools a measure
@@ -24,14 +26,20 @@ from scipy.stats import spearmanr
 
 from benchmarks.pictures import REAL, SHARPEST, read_published, stack_statistics
 from dioptre.bench import reference
+from dioptre.dataset.labels import SIZE, Labels
+from dioptre.dataset.published import DEPTH_FACTOR
 from dioptre.dataset.store import open_patches
 from dioptre.evaluate.paper import BIG_TABLE
 from dioptre.methods import scores
 from dioptre.optics import CameraModel
 from dioptre.pipeline.processes import local_executor, run_pieces
-from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.rigging import confidence_map, rig_of, see_world
+from dioptre.pipeline.settings import Captures, Import, Simulation
 from dioptre.pipeline.simulate import PATCHES_PER_SCENE, conditions_of, simulate_patch
+from dioptre.simulate.frame import true_depth
 from dioptre.simulate.sensor import native_to_pixels
+from dioptre.simulate.sweeps import draw_sweep
+from dioptre.simulate.window import read_window
 from dioptre.stack import FocalStack
 
 KEYS = (*reference.CONTRAST, *reference.STEREO)
@@ -118,6 +126,39 @@ def measure_store(folder: Path, patches: int) -> Measured:
     statistics = {name: np.array([row[1][name] for row in rows]) for name in rows[0][1]}
     scenes = np.array([names.index(every[at]["capture"]) for at in chosen])
     return Measured(np.array([row[0] for row in rows]), scenes, statistics)
+
+
+def measure_world(simulation: Simulation, each: int, number: int) -> list[tuple[list[int], dict[str, float]]]:
+    """Returns the same for patches of one whole frame that pass the filter of an import, any of them."""
+    captures = Captures(captures=1)
+    camera, conditions = CameraModel.pixel3(), conditions_of(simulation, simulation.split)
+    seen, light = see_world(simulation, captures, number, rig_of(simulation, captures, camera).phones[0])
+    depth, sure = true_depth(seen, DEPTH_FACTOR), confidence_map(seen, light)
+    labels = Labels.from_maps(depth.astype(np.float64), sure.astype(np.float64), camera.grid, seen.frame)
+    inside = (labels.corners > 0).all(axis=1) & (labels.corners + SIZE < np.array(seen.frame)).all(axis=1)
+    passed = np.flatnonzero(inside & (labels.confidence >= Import().confidence))
+    rng = np.random.default_rng([simulation.seed, number, 4])
+    focus, axis, gain = draw_sweep(seen, light, conditions, rng)
+    rows = []
+    for at in rng.choice(passed, min(each, len(passed)), replace=False):
+        corner = int(labels.corners[at][0]), int(labels.corners[at][1])
+        native = read_window(seen, corner, SIZE, focus, axis, gain, light.noise, rng)
+        stack = FocalStack.full(native_to_pixels(native)[None], camera.grid)
+        rows.append(measure_stack(stack, int(labels.truth[at])))
+    print(f"frame {number}: {len(passed) / inside.sum():.0%} pass", flush=True)
+    return rows
+
+
+def measure_worlds(simulation: Simulation, patches: int, worlds: int) -> Measured:
+    """Returns what the measures make of patches of whole frames: a scene is a frame."""
+    rows, scenes = [], []
+    with local_executor() as executor:
+        task = partial(measure_world, simulation, -(-patches // worlds))
+        for number, found in enumerate(run_pieces([partial(task, one) for one in range(worlds)], executor)):
+            rows += found
+            scenes += [number] * len(found)
+    statistics = {name: np.array([row[1][name] for row in rows]) for name in rows[0][1]}
+    return Measured(np.array([row[0] for row in rows]), np.array(scenes), statistics)
 
 
 def print_beside(patches: Measured, frames: Measured) -> None:
@@ -219,6 +260,7 @@ def main() -> None:
     parser.add_argument("--device", default="center", help="as of dioptre simulate")
     parser.add_argument("--still", action="store_true", help="without breathing and side motion")
     parser.add_argument("--steady", action="store_true", help="without steps of the exposure")
+    parser.add_argument("--worlds", type=int, default=0, help="frames whose patches are measured as well")
     parser.add_argument("--frames", type=Path, help="store of patches that were cut from whole frames")
     parser.add_argument("--real", type=Path, help="folder of published stacks, .npy")
     chosen = parser.parse_args()
@@ -228,8 +270,13 @@ def main() -> None:
     measured = measure(simulation, chosen.seeds, chosen.patches, chosen.still, chosen.steady)
     print_table(measured)
     columns = {"simulated": measured.statistics}
-    if chosen.frames:
-        frames = measure_store(chosen.frames, chosen.patches)
+    if chosen.frames or chosen.worlds:
+        of_frames = replace(simulation, seed=chosen.seeds[0])
+        frames = (
+            measure_store(chosen.frames, chosen.patches)
+            if chosen.frames
+            else measure_worlds(of_frames, chosen.patches, chosen.worlds)
+        )
         print_beside(measured, frames)
         columns["cut from frames"] = frames.statistics
     if chosen.real:

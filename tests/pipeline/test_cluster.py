@@ -4,19 +4,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.dataset.published_tree import write_tree
 
-from dioptre.errors import InputError
+from dioptre.errors import FileError, InputError
 from dioptre.pipeline import predicting
 from dioptre.pipeline.cluster import cluster_executor, open_executor, shared_path, shared_simulation
 from dioptre.pipeline.predicting import predict_store
 from dioptre.pipeline.processes import run_pieces
-from dioptre.pipeline.settings import Prediction, Simulation, Workers
+from dioptre.pipeline.reconstructing import reconstruct
+from dioptre.pipeline.settings import Prediction, Reconstruct, Simulation, Workers
 from dioptre.pipeline.simulate import simulate
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="a base install has no Dask")
@@ -98,6 +101,27 @@ def test_predictions_are_the_same_to_the_byte_wherever_they_are_made(
     assert {name: there[name] for name in there if name not in timed} == {
         name: here[name] for name in here if name not in timed
     }
+
+
+@needs_dask
+def test_a_reconstruction_says_the_same_wherever_it_is_made(tmp_path: Path) -> None:
+    """Both rounds of pieces go to the workers: what a capture says of its rig, and what becomes of it."""
+    source = write_tree(tmp_path / "captures", {"train1": ["apt1_0", "apt2_0"]})
+
+    def said(out: Path, executor: Executor | None) -> str:
+        with pytest.raises(FileError, match="could be reconstructed") as refused:
+            reconstruct(source, out, Reconstruct(), executor, lambda *_: None)
+        return str(refused.value)
+
+    with two_workers(tmp_path) as (address, _), cluster_executor(address) as executor:
+        there = said(tmp_path / "cluster", executor)
+    assert there == said(tmp_path / "here", None)
+    files = content(tmp_path / "cluster")
+    assert sorted(name.rpartition("/")[2] for name in files if "apt2_0" in name) == [
+        "outcome.json",
+        "told.json",
+    ]
+    assert files == content(tmp_path / "here")
 
 
 @needs_dask

@@ -8,9 +8,12 @@ from dioptre.dataset.published import is_tree
 from dioptre.dataset.store import open_patches
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel
+from dioptre.pipeline import rigging
 from dioptre.pipeline.importing import import_captures
-from dioptre.pipeline.rigging import rig_of, simulate_captures
+from dioptre.pipeline.rigging import camera_of, rig_of, simulate_captures
 from dioptre.pipeline.settings import Captures, Import, Simulation
+from dioptre.simulate.frame import Seen
+from dioptre.simulate.sweeps import Light
 
 SIMULATION = Simulation(seed=4, split="train", light="normal", prior="far")
 SMALL = Captures(captures=1, frame="128x168")
@@ -20,7 +23,15 @@ def quiet(_done: int, _total: int) -> None:
     pass
 
 
-def test_a_whole_capture_of_one_phone_is_imported_with_its_true_depth(tmp_path: Path) -> None:
+def sure_everywhere(seen: Seen, light: Light) -> np.ndarray:
+    del light
+    return np.ones((seen.frame[0] // 4, seen.frame[1] // 4), np.float32)
+
+
+def test_a_whole_capture_of_one_phone_is_imported_with_its_true_depth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rigging, "confidence_map", sure_everywhere)  # or few of so small a frame would be
     out = tmp_path / "captures"
     simulate_captures(out, SIMULATION, SMALL, None, quiet)
     assert is_tree(out)
@@ -45,6 +56,7 @@ def test_a_whole_capture_of_one_phone_is_imported_with_its_true_depth(tmp_path: 
         (Captures(captures=1, frame="100x100"), "at least 128"),
         (Captures(captures=1, frame="1600x2016"), "larger than the sensor"),
         (Captures(captures=1, spacing_mm=-1.0), "spacing"),
+        (Captures(captures=1, binned=0), "binned"),
     ],
 )
 def test_impossible_captures_are_refused_before_a_folder_is_begun(
@@ -64,3 +76,11 @@ def test_phones_of_a_rig_see_the_same_world_from_their_own_places() -> None:
         assert np.array_equal(one.turn, other.turn)
     left = rig.phones[1]
     assert left.centre[2] > rig.phones[2].centre[2] - 0.002
+
+
+def test_binned_frames_have_the_field_of_whole_ones() -> None:
+    whole, binned = (camera_of(SIMULATION, Captures(captures=1, binned=side)) for side in (1, 4))
+    assert whole.frame == CameraModel.pixel3().frame
+    assert binned.frame == (376, 504)
+    assert binned.focal_length_px == pytest.approx(whole.focal_length_px / 4)
+    assert np.array_equal(binned.grid.dioptres, whole.grid.dioptres)

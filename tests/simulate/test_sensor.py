@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dioptre.simulate.sensor import BLACK, LEVELS, WHITE, expose, process
+from dioptre.simulate.sensor import BLACK, LEVELS, WHITE, Noise, expose, process, read_native
 
 
 def codes(light: float, shot: float, read: float, count: int = 200_000, seed: int = 0) -> np.ndarray:
@@ -85,3 +85,15 @@ def test_low_quality_loses_more() -> None:
     best, worst = (process(native, quality).astype(float) for quality in (100, 20))
     shown = BLACK + LEVELS * ((native - BLACK) / LEVELS) ** (1 / 2.2)
     assert np.abs(best - shown).mean() < np.abs(worst - shown).mean()
+
+
+def test_means_over_pixels_have_their_noise() -> None:
+    side, noise = 4, Noise(0.5, 2.0, 3.0, 0.0, 0.0)
+    light = np.full((1, 2, 512, 512), 0.3, np.float32)
+    read = read_native(light, noise, np.random.default_rng(0))[0, 0].astype(np.float64)
+    means = read.reshape(64, side, 128, side).mean(axis=(1, 3))
+    expected = noise.averaged(side)
+    pixels = np.sqrt(expected.shot * 0.3 * LEVELS + expected.read**2)
+    assert (means - means.mean(axis=1, keepdims=True)).std() == pytest.approx(pixels, rel=0.05)
+    assert means.mean(axis=1).std() == pytest.approx(expected.row, rel=0.3)
+    assert noise.averaged(1) == noise

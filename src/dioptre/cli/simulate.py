@@ -47,7 +47,7 @@ def run_simulate(config: Simulate) -> int:
     captures = config.captures
     if not captures.captures and captures != Captures():
         raise InputError(
-            "--rig, --frame and --spacing-mm are about whole captures: say how many, --captures N"
+            "--rig, --frame, --spacing-mm and --binned are about whole captures: say how many, --captures N"
         )
     with progress("simulating", quiet=False) as moved, open_executor(config.workers) as executor:
         if captures.captures:

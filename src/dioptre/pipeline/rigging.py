@@ -1,6 +1,7 @@
 """Whole captures from the camera in software, in the layout of the published set.
 
-    OUT/train1, OUT/test      frames and maps: dataset/published.py. The maps are the truth, sure everywhere
+    OUT/train1, OUT/test      frames and maps: dataset/published.py. The maps are the truth, sure where a rig
+                              would be (simulate/certainty.py)
     OUT/rig.json              how the cameras were meant to stand, and the spacing that was measured
     OUT/truth/<capture>/<camera>.json, .npy
                               pose, focal length, lens and axis of each phone; its depth for every pixel,
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
 from dioptre.cameras.makes import find_camera
 from dioptre.dataset.lock import locked
@@ -26,6 +28,7 @@ from dioptre.dataset.manifest import begin_folder, clear_leftovers, hash_folder,
 from dioptre.dataset.published import DEPTH_FACTOR
 from dioptre.dataset.published_files import write_array, write_frames, write_maps
 from dioptre.errors import InputError
+from dioptre.groundtruth.reconstruct import working_factor
 from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel
 from dioptre.pipeline.processes import run_counted
@@ -33,10 +36,11 @@ from dioptre.pipeline.settings import Captures, Simulation
 from dioptre.pipeline.simulate import conditions_of, photographs_of, read_textures, split_of
 from dioptre.posterior import DepthPrior
 from dioptre.simulate.capture import Conditions
+from dioptre.simulate.certainty import certain, sharp_picture
 from dioptre.simulate.device import Device
 from dioptre.simulate.frame import Seen, true_depth
 from dioptre.simulate.rig import MEASURED_M, Phone, Rig, arm_for, draw_rig, lone_phone, nominal_centres
-from dioptre.simulate.sweeps import WholeSweep, draw_light, take_sweep
+from dioptre.simulate.sweeps import Light, WholeSweep, draw_light, take_sweep
 from dioptre.simulate.world import World, draw_world, reference_focal_px
 
 KIND = "simulated captures"
@@ -66,7 +70,7 @@ def simulate_captures(
     simulation.check()
     captures.check()
     DepthPrior.parse(simulation.prior)  # refused before a folder is begun
-    camera = find_camera(simulation.camera)
+    camera = camera_of(simulation, captures)
     frame = captures.size or camera.frame
     _check_frame(camera, frame)
     entries = {"simulation": asdict(simulation), "captures": asdict(captures)}
@@ -84,6 +88,15 @@ def simulate_captures(
         run_counted(pieces, executor, 0, len(pieces), done)
         clear_leftovers(out)
         write_manifest(out, {**plan, "files": hash_folder(out, (*set(PARTS.values()), RIG, TRUTH))})
+
+
+def camera_of(simulation: Simulation, captures: Captures) -> CameraModel:
+    """Returns the make, with as large pixels as are binned."""
+    camera, side = find_camera(simulation.camera), captures.binned
+    if side == 1:
+        return camera
+    rows, cols = (4 * (length // (4 * side)) for length in camera.frame)
+    return replace(camera, pixel_pitch_um=side * camera.pixel_pitch_um, frame=(rows, cols))
 
 
 def _check_frame(camera: CameraModel, frame: tuple[int, int]) -> None:
@@ -135,51 +148,69 @@ def capture_name(number: int) -> str:
 
 
 def _write_sweep(out: Path, simulation: Simulation, captures: Captures, number: int, phone: int) -> int:
-    camera = find_camera(simulation.camera)
-    rig = rig_of(simulation, captures, camera)
+    rig = rig_of(simulation, captures, camera_of(simulation, captures))
     one, name = rig.phones[phone], capture_name(number)
     truth = out / TRUTH / name / f"{one.name}.npy"
     if truth.exists():  # written last
         return 1
     split = split_of(simulation, number)
     part = out / PARTS[split]
-    seen, taken = simulate_sweep(simulation, captures, number, one)
+    seen, light = see_world(simulation, captures, number, one)
+    taken = _take(simulation, captures, number, seen, light)
     write_frames(part, name, one.name, taken.native)
     codes = true_depth(seen, DEPTH_FACTOR).astype(np.float64)
-    write_maps(part, name, one.name, codes, np.ones_like(codes, np.float32))
+    write_maps(part, name, one.name, codes, confidence_map(seen, light))
     truth.parent.mkdir(parents=True, exist_ok=True)
     write_json(truth.with_suffix(".json"), _truth(seen, taken))
     write_array(truth, true_depth(seen))
     return 1
 
 
-def simulate_sweep(
-    simulation: Simulation, captures: Captures, number: int, phone: Phone
-) -> tuple[Seen, WholeSweep]:
-    """Returns what one phone takes of one world, and the world as it sees it."""
-    camera = find_camera(simulation.camera)
-    frame = captures.size or camera.frame
-    split = split_of(simulation, number)
-    conditions = conditions_of(simulation, split)
-    seed = [simulation.seed, list(PARTS).index(split), number]
-    seen = Seen(_world(tuple(seed), simulation, camera, frame, conditions), phone, camera, frame)
-    light = draw_light(simulation.light, conditions, np.random.default_rng([*seed, 1]))
-    rng = np.random.default_rng([*seed, 2, *phone.name.encode()])
+def _take(simulation: Simulation, captures: Captures, number: int, seen: Seen, light: Light) -> WholeSweep:
+    """Returns what one phone takes of one world."""
+    conditions = conditions_of(simulation, split_of(simulation, number))
+    conditions = replace(conditions, side_motion=conditions.side_motion / captures.binned)
+    rng = np.random.default_rng([*_seed(simulation, number), 2, *seen.phone.name.encode()])
     with ThreadPoolExecutor(workers()) if workers() > 1 else nullcontext() as threads:
-        return seen, take_sweep(seen, light, conditions, rng, threads)
+        return take_sweep(seen, light, conditions, rng, threads)
+
+
+def confidence_map(seen: Seen, light: Light) -> Float32[np.ndarray, "map_row map_col"]:
+    """Returns where a rig would be sure of a frame's depth, 1, and where not, 0."""
+    factor = working_factor(seen.frame)
+    picture, depth = sharp_picture(seen, (0, 0), seen.frame)
+    sure = certain(picture * seen.shading.mean(axis=0), depth, light.exposure, light.noise, factor)
+    step = DEPTH_FACTOR // factor
+    return sure[step // 2 :: step, step // 2 :: step].astype(np.float32)
+
+
+def see_world(simulation: Simulation, captures: Captures, number: int, phone: Phone) -> tuple[Seen, Light]:
+    """Returns the world of a capture as one phone sees it, and its light, with the noise of its pixels."""
+    camera = camera_of(simulation, captures)
+    frame = captures.size or camera.frame
+    conditions = conditions_of(simulation, split_of(simulation, number))
+    seed = _seed(simulation, number)
+    seen = Seen(_world(seed, simulation, captures, frame, conditions), phone, camera, frame)
+    light = draw_light(simulation.light, conditions, np.random.default_rng([*seed, 1]))
+    return seen, replace(light, noise=light.noise.averaged(captures.binned))
+
+
+def _seed(simulation: Simulation, number: int) -> tuple[int, ...]:
+    return simulation.seed, list(PARTS).index(split_of(simulation, number)), number
 
 
 @lru_cache(maxsize=1)
 def _world(
     seed: tuple[int, ...],
     simulation: Simulation,
-    camera: CameraModel,
+    captures: Captures,
     frame: tuple[int, int],
     conditions: Conditions,
 ) -> World:
     """Returns the world of a capture; its phones follow each other, so that the last one is kept."""
     photographs = photographs_of(read_textures(simulation.textures), split_of(simulation, seed[-1]))
-    return draw_world(camera, frame, np.random.default_rng(list(seed)), conditions, photographs)
+    camera, rng = camera_of(simulation, captures), np.random.default_rng(list(seed))
+    return draw_world(camera, frame, rng, conditions, photographs, captures.binned, captures.rig)
 
 
 def _truth(seen: Seen, taken: WholeSweep) -> dict[str, Any]:

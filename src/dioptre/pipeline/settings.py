@@ -11,6 +11,7 @@ from typing import Literal
 from dioptre.errors import InputError
 
 MOST_CAPTURES = 100_000  # a hundred times those of the paper
+MOST_BINNED = 8  # along a side
 MOST_PATCHES = 100_000_000  # of a store: 250 times those of the paper
 
 
@@ -78,12 +79,15 @@ class Captures:
         frame: ROWSxCOLS in the middle of the sensor, multiples of 4; the whole sensor by default.
         spacing_mm: Distance of the outer phones from the middle one; 0 for 60 mm, and for smaller frames as
             much less, so that their views overlap as much.
+        binned: Write means over so many pixels along either side: the whole field of the same world on frames
+            that are as much smaller.
     """
 
     captures: int = 0
     rig: bool = False
     frame: str = ""
     spacing_mm: float = 0.0
+    binned: int = 1
 
     def check(self) -> None:
         """Raises InputError if a value is impossible."""
@@ -93,6 +97,8 @@ class Captures:
             )
         if not 0 <= self.spacing_mm < 1e4:
             raise InputError(f"the spacing of a rig is some millimetres, not {self.spacing_mm:g}")
+        if not 1 <= self.binned <= MOST_BINNED:
+            raise InputError(f"1 to {MOST_BINNED} pixels are binned, not {self.binned} (--binned)")
         _ = self.size  # raises if it is wrong
 
     @property

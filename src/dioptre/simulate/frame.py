@@ -108,12 +108,12 @@ class Seen:
             weights[-shared:] *= rise[::-1]
         return weights.astype(np.float32)
 
-    def view(self, origin: Origin) -> View:
-        """Returns where a tile is seen from."""
-        half = self.size / 2
-        middle = [at + half - length / 2 for at, length in zip(origin, self.frame, strict=True)]
+    def view(self, origin: Origin, size: int | None = None) -> View:
+        """Returns where a square of the frame is seen from: a tile, or one of another size."""
+        size = size or self.size
+        middle = [at + (size - length) / 2 for at, length in zip(origin, self.frame, strict=True)]
         spread = PointSpread(self.camera, self.phone.device, (middle[1], middle[0]))
-        return View(spread, self.size, self.breathing)
+        return View(spread, size, self.breathing)
 
 
 def frame_shading(
@@ -141,9 +141,9 @@ def frame_shading(
 
 
 def tile_scene(seen: Seen, origin: Origin, view: View) -> Scene:
-    """Returns the layers that a tile can see, from front to back."""
+    """Returns the layers that a tile, or another square that begins there, can see, from front to back."""
     margin = view.margin(AXIS_PX, SPARE_INDICES)
-    n = FINE * (seen.size + 2 * margin)
+    n = FINE * (view.size + 2 * margin)
     first = _fine_place(seen, origin, margin)
     rays = aim(seen, first, 1 / FINE, (n, n))
     few = np.ascontiguousarray(rays[:, :: FINE * PROBE, :: FINE * PROBE])

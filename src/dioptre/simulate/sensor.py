@@ -42,6 +42,16 @@ class Noise:
         """Returns a sensor without noise; it still quantises."""
         return cls(0.0, 0.0, 0.0, 0.0, 0.0)
 
+    def averaged(self, side: int) -> "Noise":
+        """Returns the noise of means over so many pixels along either side."""
+        return Noise(
+            self.shot / side**2,
+            self.read / side,
+            self.row / side**0.5,
+            self.black,
+            self.pattern / side,
+        )
+
 
 def read_native(
     light: Float32[np.ndarray, "slice 2 rows cols"], noise: Noise, rng: np.random.Generator

@@ -73,10 +73,16 @@ def take_sweep(
         rng: Draws all that.
         executor: Threads that render; the codes do not depend on it.
     """
+    focus, axis, gain = draw_sweep(seen, light, conditions, rng)
+    return WholeSweep(read_frames(seen, focus, axis, gain, light.noise, rng, executor), focus, axis)
+
+
+def draw_sweep(
+    seen: Seen, light: Light, conditions: Conditions, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "slice 2"], Float32[np.ndarray, " slice"]]:
+    """Returns where the lens goes, where its axis meets the frame, and the exposure of each slice."""
     focus = sweep(seen.camera, conditions.actuator, seen.phone.device.lens_bias, rng)
     axis = conditions.side_motion * side_motion(len(focus), rng)
     axis -= axis.mean(axis=0)
-    gain: Float32[np.ndarray, " slice"] = np.float32(light.exposure) * draw_steps(
-        len(focus), conditions.lighting, rng
-    )
-    return WholeSweep(read_frames(seen, focus, axis, gain, light.noise, rng, executor), focus, axis)
+    steps = draw_steps(len(focus), conditions.lighting, rng)
+    return focus, axis, np.float32(light.exposure) * steps

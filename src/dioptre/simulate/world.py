@@ -37,16 +37,20 @@ Matrix = Float[np.ndarray, "3 3"]
 KINDS: Final = {"board": 0, "box": 1, "cylinder": 2, "ball": 3}  # as the kernels number them
 SHARES: Final = {"board": 0.45, "box": 0.25, "cylinder": 0.18, "ball": 0.12}  # how often each is
 TABLE: Final = 0.6  # how often there is one
-THINGS: Final = (4, 10)  # from, to
-WALL_INDICES: Final = (0.5, 12.0)  # where the wall is on the ladder, positions from its far end
+THINGS: Final = (6, 14)  # from, to
+ROOM_THINGS: Final = (4, 10)  # in a room
+WALL_INDICES: Final = (0.5, 12.0)  # where its wall is on the ladder, positions from the far end
+FARTHEST: Final = 0.5  # of the ladder's far end, dioptres: no wall is farther
+TABLE_WALL: Final = 0.3  # of the ladder's near end: a nearer wall leaves no room for a table
 WALL_TILT: Final = 0.2  # deviation of its normal from the axis, radians
 BOARD_TILT: Final = 0.35
-THING_HALF: Final = (0.06, 0.42)  # of the frame's columns
+THING_HALF: Final = (0.06, 0.42)  # of the sensor's columns
 DEEPEST: Final = 0.25  # half-size of a solid over its distance, at most
 APART_INDICES: Final = 1.5  # a thing is at least so much nearer than the wall
 PHONE_FOCAL_PX: Final = 1588.0  # of the phone that the sizes of clutter are for
 OUTLINE_PX: Final = 256  # rows and columns of an outline's mask
 LIGHT_PERIODS_PX: Final = (500.0, 1800.0)  # of light and shade on a surface, the sensor's pixels
+WIDTH_PX: Final = 0.3  # sigma of what pixels that are sums of finer ones blur: their own width
 LARGEST_PICTURE: Final = 2048  # fine pixels; beyond that it is mirrored on
 FULL: Final = np.ones((2, 2), np.float32)
 
@@ -94,6 +98,20 @@ class World:
         if not self.surfaces or self.surfaces[-1].half.any():
             raise InputError("a world's last surface is a board without end")
 
+    def coarser(self, factor: int) -> "World":
+        """Returns the same world for pixels so many times as large: its pictures are means over them."""
+        if factor == 1:
+            return self
+        surfaces = (
+            replace(
+                one,
+                picture=_shrunk(one.picture, factor),
+                painted_at=(one.painted_at - (factor - 1) / 2) / factor,
+            )
+            for one in self.surfaces
+        )
+        return World(tuple(surfaces), self.painted_px / factor)
+
 
 def reference_focal_px(camera: CameraModel) -> float:
     """Returns the focal length in pixels of a lens that is focused at the far end of its ladder."""
@@ -107,20 +125,29 @@ def draw_world(
     rng: np.random.Generator,
     conditions: Conditions,
     photographs: Sequence[Float32[np.ndarray, "_ _"]] = (),
+    binned: int = 1,
+    room: bool = False,
 ) -> World:
     """Returns a random world: a wall, often a table before it, and things before both.
 
+    What stands where does not depend on the frame: a part of the sensor sees a part of the same things.
+
     Args:
-        camera: Its ladder decides how far things are.
-        frame: Rows and columns that are looked at, which decide how large they are.
+        camera: Its ladder decides how far things are, and its sensor's whole field how large they are.
+        frame: Rows and columns that are looked at, which pictures shall cover.
         rng: Draws everything.
         conditions: What things are covered with, where they are and how they are lit.
         photographs: To cover some of them with.
+        binned: How many pixels of a finer camera along a side make one of this camera: it sees the world that
+            the finer camera would.
+        room: A room, as a rig wants it (`draw_room`), and not what patches are of (`draw_places`).
     """
-    focal = reference_focal_px(camera)
-    size = min(LARGEST_PICTURE, 512 * -(-FINE * frame[1] // 512))
+    focal = binned * reference_focal_px(camera)
+    size = min(LARGEST_PICTURE, 512 * -(-FINE * binned * frame[1] // 512))
     clutter = _as_seen(conditions.clutter, focal)
-    pictures = draw_surfaces(rng, clutter, photographs, count=5, size=size)
+
+    def draw_pictures() -> list[Picture]:
+        return draw_surfaces(rng, clutter, photographs, count=5, size=size)
 
     def paint(surface: Surface) -> Surface:
         chosen = pictures[int(rng.integers(len(pictures)))]
@@ -129,15 +156,57 @@ def draw_world(
         at = rng.uniform(0, size, 2)
         return replace(surface, picture=np.ascontiguousarray(lit), painted_at=at)
 
+    if room:
+        pictures, surfaces = draw_pictures(), draw_room(camera, conditions, rng)
+    else:  # places come first: how much is drawn for pictures depends on the frame
+        surfaces, pictures = draw_places(camera, conditions, rng), draw_pictures()
+    return World(tuple(paint(one) for one in surfaces), FINE * focal).coarser(binned)
+
+
+def draw_places(camera: CameraModel, conditions: Conditions, rng: np.random.Generator) -> list[Surface]:
+    """Returns what stands before a camera, from front to back, not painted yet.
+
+    Between the wall and the things is where the prior has scenes, and things stand before the wall as far as
+    the layers of a patch are apart: a part of a frame has the depths that a patch has.
+    """
+    grid, layout, step = camera.grid, conditions.layout, mean_step(camera.grid)
+    wall_depth = draw_depth(grid, layout, rng) - step * layout.gap_indices / 2
+    wall_depth = max(wall_depth, FARTHEST * float(grid.dioptres[0]))
+    gaps = APART_INDICES + rng.exponential(layout.gap_indices, int(rng.integers(*THINGS)))
+    nearest = max(float(grid.dioptres[-1]), wall_depth + APART_INDICES * step)
+    depths = np.sort(np.minimum(wall_depth + step * gaps, nearest))[::-1]
+    things = [draw_thing(camera, float(depth), rng, wall_depth) for depth in depths]
+    wall = _wall(wall_depth, rng)
+    roomy = wall_depth < TABLE_WALL * float(grid.dioptres[-1])
+    table = [draw_table(camera, wall_depth, rng)] if rng.random() < TABLE and roomy else []
+    return [*things, *table, wall]
+
+
+def draw_room(camera: CameraModel, conditions: Conditions, rng: np.random.Generator) -> list[Surface]:
+    """Returns the same for a room: a far wall, and things before it wherever the prior has scenes.
+
+    Near things against far ones tell poses, so that this is what a rig is set up before.
+    """
     far, step = float(camera.grid.dioptres[0]), mean_step(camera.grid)
     wall_depth = far + step * float(rng.uniform(*WALL_INDICES))
-    wall = _board(np.array([0.0, 0.0, 1 / wall_depth]), _turned(rng, WALL_TILT), np.zeros(3), FULL)
-    count = int(rng.integers(*THINGS))
+    wall = _wall(wall_depth, rng)
+    count = int(rng.integers(*ROOM_THINGS))
     nearest = max(wall_depth + APART_INDICES * step, far)
     depths = [max(draw_depth(camera.grid, conditions.layout, rng), nearest) for _ in range(count)]
-    things = [draw_thing(camera, frame, depth, rng) for depth in sorted(depths, reverse=True)]
-    table = [draw_table(camera, frame, wall_depth, rng)] if rng.random() < TABLE else []
-    return World(tuple(paint(one) for one in (*things, *table, wall)), FINE * focal)
+    things = [draw_thing(camera, depth, rng) for depth in sorted(depths, reverse=True)]
+    table = [draw_table(camera, wall_depth, rng)] if rng.random() < TABLE else []
+    return [*things, *table, wall]
+
+
+def _wall(depth: float, rng: np.random.Generator) -> Surface:
+    return _board(np.array([0.0, 0.0, 1 / depth]), _turned(rng, WALL_TILT), np.zeros(3), FULL)
+
+
+def _shrunk(picture: Float32[np.ndarray, "n n"], factor: int) -> Float32[np.ndarray, "m m"]:
+    """Returns a picture on pixels so many times as large, each of which sees its whole width."""
+    small = (len(picture) // factor, len(picture) // factor)
+    mean = cv2.resize(picture, small, interpolation=cv2.INTER_AREA)
+    return cv2.GaussianBlur(mean, (0, 0), FINE * WIDTH_PX, borderType=cv2.BORDER_REFLECT)
 
 
 def _as_seen(clutter: Clutter, focal_px: float) -> Clutter:
@@ -147,20 +216,28 @@ def _as_seen(clutter: Clutter, focal_px: float) -> Clutter:
     return replace(clutter, size_px=(small * low, small * high), largest_px=small * clutter.largest_px)
 
 
-def draw_thing(
-    camera: CameraModel, frame: tuple[int, int], depth: float, rng: np.random.Generator
-) -> Surface:
-    """Returns a thing whose nearest part, or of a board the middle, is so many dioptres away."""
-    focal, (rows, cols) = reference_focal_px(camera), frame
+def draw_thing(camera: CameraModel, depth: float, rng: np.random.Generator, behind: float = 0.0) -> Surface:
+    """Returns a thing whose nearest part, or of a board the middle, is so many dioptres away.
+
+    Args:
+        camera: Its sensor's field decides how large it may be.
+        depth: Where it is.
+        rng: Draws it.
+        behind: Dioptres of a wall that it shall not reach through.
+    """
+    focal, (rows, cols) = reference_focal_px(camera), camera.frame
     kind = str(rng.choice(list(SHARES), p=list(SHARES.values())))
     half = log_uniform(rng, *THING_HALF) * cols / focal  # over the distance of the middle
-    half = half if kind == "board" else min(half, DEEPEST)
+    room = 1 - behind / depth
+    kind = kind if room > THING_HALF[0] * cols / focal else "board"
+    half = half if kind == "board" else min(half, DEEPEST, room)
     distance = 1 / depth / (1.0 if kind == "board" else 1 - half)
     across = rng.uniform(-0.55, 0.55, 2) * (cols, rows) / focal
     place = distance * np.array([across[0], across[1], 1.0])
     size = distance * half
     if kind == "board":
-        return _board(place, _turned(rng, BOARD_TILT), np.array([size, size, 0.0]), _outline(rng))
+        tilt = min(BOARD_TILT, room / (2 * half))
+        return _board(place, _turned(rng, tilt), np.array([size, size, 0.0]), _outline(rng))
     if kind == "ball":
         return _solid(kind, place, np.eye(3), np.full(3, size))
     upright = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # its own y is down: along x
@@ -173,11 +250,9 @@ def draw_thing(
     return _solid(kind, place, spin @ upright, np.array([wide, high, deep]))
 
 
-def draw_table(
-    camera: CameraModel, frame: tuple[int, int], wall_depth: float, rng: np.random.Generator
-) -> Surface:
+def draw_table(camera: CameraModel, wall_depth: float, rng: np.random.Generator) -> Surface:
     """Returns a table top below the axis, from near the camera to near the wall."""
-    focal, (rows, cols) = reference_focal_px(camera), frame
+    focal, (rows, cols) = reference_focal_px(camera), camera.frame
     near = 1 / float(rng.uniform(0.5, 0.8) * camera.grid.dioptres[-1])
     far = max(0.9 / wall_depth, 1.5 * near)
     drop_near, drop_far = 0.55 * near * cols / focal, float(rng.uniform(0.1, 0.35)) * far * cols / focal
