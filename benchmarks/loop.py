@@ -3,6 +3,7 @@
     python -m benchmarks.loop                        500 cameras, normal and low light, two views and green
     python -m benchmarks.loop --cameras 20           a few of them
     python -m benchmarks.loop --json loop.json       every answer, too
+    python -m benchmarks.loop --only dioptre         ways whose names begin so
 
 Each camera is a random phone before a random scene with something to focus on; its voice coil strays
 (`dioptre.simulate.lens`). Every way drives the same camera from the same random start. An error is counted
@@ -12,7 +13,7 @@ another one misses it (`false`), and `blurred` counts those of them that are sha
 of the region within 4 positions. Every way ends with the lens at its answer, sure of it or not, and the frame
 there counts. Time is that of a camera with 30 frames a second that waits 50 ms after each move.
 
-    dioptre       Autofocus as it is; with the risk that is accepted
+    dioptre       Autofocus as it is; with the risk that is accepted; and with fallback "always"
     full sweep    49 frames, the measure that is best on the published data, and to its peak
     coarse-fine   as libcamera does: by 5 positions until the contrast has fallen to 3/4, the other way if it
                   never rose, then by 1; failed if the last frame has less than 3/4 of the highest contrast,
@@ -91,11 +92,11 @@ class Contrast:
         return round(fitted_peak(places, np.array([self.seen[one] for one in places.tolist()])))
 
 
-def ours(risk: float) -> Way:
+def ours(risk: float, fallback: str = "sweep") -> Way:
     """Returns this package's way."""
 
     def way(camera: SimulatedCamera, start: int) -> Answer:
-        result = Autofocus(camera, start=start, risk=risk, on_failure="stay").run()
+        result = Autofocus(camera, start=start, risk=risk, on_failure="stay", fallback=fallback).run()
         if result.left_at != result.index:
             camera.capture(result.index)
         return result.index, result.state is State.FOCUSED
@@ -173,6 +174,7 @@ def disparity(camera: SimulatedCamera, start: int) -> Answer:
 
 WAYS: dict[str, Way] = {
     **{f"dioptre, risk {risk:g}": ours(risk) for risk in RISKS},
+    "dioptre, sweeps": ours(RISKS[0], "always"),
     "full sweep": full_sweep,
     "coarse-fine": coarse_fine,
     "Brent": brent,
@@ -180,8 +182,8 @@ WAYS: dict[str, Way] = {
 }
 
 
-def outcomes(seed: int) -> list[Outcome]:
-    """Returns what every way makes of one camera."""
+def outcomes(seed: int, only: str = "") -> list[Outcome]:
+    """Returns what every way makes of one camera, or those whose names begin so."""
     found = []
     for light in ("normal", "dark"):
         camera = draw_camera(seed, light)
@@ -189,7 +191,7 @@ def outcomes(seed: int) -> list[Outcome]:
         for views in (2, 1):
             camera.views = views
             for name, way in WAYS.items():
-                if views == 2 or way is not disparity:
+                if name.startswith(only) and (views == 2 or way is not disparity):
                     found.append(outcome(name, way, camera, start, light, seed))
     return found
 
@@ -241,10 +243,11 @@ def main() -> None:
     )
     parser.add_argument("--cameras", type=int, default=500)
     parser.add_argument("--seed", type=int, default=SEED, help="of the first camera")
+    parser.add_argument("--only", default="", help="how the names of the ways begin")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write every answer into this file")
     chosen = parser.parse_args()
-    pieces = [partial(outcomes, chosen.seed + at) for at in range(chosen.cameras)]
+    pieces = [partial(outcomes, chosen.seed + at, chosen.only) for at in range(chosen.cameras)]
     found: list[Outcome] = []
     with local_executor(chosen.workers) as executor:
         for done, some in enumerate(run_pieces(pieces, executor), 1):

@@ -155,15 +155,18 @@ class Doubter(Probable):
         return np.repeat(-0.5 * away[None] ** 2, len(stack.indices), axis=0)
 
 
-@pytest.mark.parametrize(("width", "swept"), [(4.0, False), (60.0, True)])
-def test_looks_that_are_not_sure_are_swept_only_if_they_know_nothing(
-    monkeypatch: pytest.MonkeyPatch, width: float, swept: bool
+@pytest.mark.parametrize(
+    ("width", "fallback", "swept"), [(4.0, "sweep", False), (60.0, "sweep", True), (4.0, "always", True)]
+)
+def test_looks_that_are_not_sure_are_swept_if_they_know_nothing_or_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, width: float, fallback: str, swept: bool
 ) -> None:
     row = Method("doubter", "Doubter", Problem.SINGLE_GREEN, FamilyOf(Doubter), "test", looks=ANY)
     monkeypatch.setitem(METHODS, "doubter", row)
     monkeypatch.setattr(Doubter, "width", width)
     camera = LensCamera(31)
-    result = Autofocus(camera, "doubter", start=20, on_failure="stay").run()
+    result = Autofocus(camera, "doubter", start=20, on_failure="stay", fallback=fallback).run()
     assert (result.method != "doubter") is swept
     assert swept or (result.state, result.reasons) == (State.FAILED, (Reason.UNSURE,))
     assert swept or len(camera.visited) == 4
+    assert any("fallback always" in note for note in result.notes) is not swept

@@ -41,7 +41,8 @@ class RunLens:
         method: How to tell from a few looks, or a measure to sweep with; `dioptre methods` lists all. By
             default dioptre-any-green, or dioptre-any-dp for two views.
         looks: How many looks it takes at most; by default 3 with two views, 4 with one.
-        fallback: What is done when the looks do not do, or the network does not know such a camera.
+        fallback: What is done when the looks do not do, or the network does not know such a camera: sweep
+            where that may find more, always, or none.
         limits: The first and the last position that the lens may go to, such as 10,40.
         start: Where the first look is taken; the middle by default.
         backlash: Positions by which the lens goes too far and comes back, so that it always arrives moving
@@ -62,7 +63,7 @@ class RunLens:
     roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     looks: int | None = None
-    fallback: Literal["sweep", "none"] = "sweep"
+    fallback: Literal["sweep", "always", "none"] = "sweep"
     limits: Annotated[str | None, tyro.conf.arg(metavar="FIRST,LAST")] = None
     start: int | None = None
     backlash: int = 0

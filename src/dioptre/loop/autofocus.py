@@ -27,6 +27,7 @@ from dioptre.posterior import DepthPrior
 
 LOOKS: Final = {2: 3, 1: 4}  # by views: with one, a look does not tell on which side the focus is
 SWEEP: Final = "sweep"
+ALWAYS: Final = "always"
 RETURN, STAY = "return", "stay"
 
 
@@ -49,7 +50,8 @@ class Autofocus:
         looks: How many looks it takes at most; by default three with two views and four with one. A method
             for two takes two.
         fallback: "sweep" to sweep the lens by contrast when that knows more than the looks, or when the
-            default method does not know such a camera; None to leave it at that.
+            default method does not know such a camera; "always" whenever the looks are not sure, which takes
+            some ten frames more; None to leave it at that.
         limits: The first and the last position that the lens may go to; the whole ladder by default.
         start: Where the first look is taken; the middle of the limits by default.
         backlash: Positions by which the lens goes too far and comes back, to arrive always moving towards
@@ -172,11 +174,10 @@ class Autofocus:
         regions = to_rois(roi, self.camera.shape)
         if len(regions) > 1:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")
-        for name, known in (("fallback", (SWEEP, None)), ("on_failure", (RETURN, STAY))):
+        for name, known in (("fallback", (SWEEP, ALWAYS, None)), ("on_failure", (RETURN, STAY))):
             if getattr(self, name) not in known:
-                raise InputError(
-                    f"{name} is one of {known[0]!r} and {known[1]!r}, not {getattr(self, name)!r}"
-                )
+                listed = ", ".join(repr(one) for one in known)
+                raise InputError(f"{name} is one of {listed}, not {getattr(self, name)!r}")
         prior, steps = to_prior(self.prior), None if self.optics is None else to_steps(self.optics)
         own = None if steps is None else lens_positions(self.camera, steps, self.positions)
         if steps is not None and not prior.is_even:
@@ -184,7 +185,8 @@ class Autofocus:
         method, measure, notes = self._methods(regions[0])
         return Plan(
             method, measure, self._looks, self._start(), prior, self.sure, check_risk(self.risk),
-            self.fallback == SWEEP, self.on_failure == RETURN, regions[0], steps, own, notes,
+            self.fallback is not None, self.on_failure == RETURN, regions[0], steps, own, notes,
+            self.fallback == ALWAYS,
         )  # fmt: skip
 
     @property

@@ -49,6 +49,9 @@ from dioptre.posterior import DepthPrior, Posterior
 
 ZOOM: Final = 8.0  # times as long are the steps of the search before: one is a sixth of a window
 LANDS: Final = 2  # indices: an answer that is farther from all looks is looked at
+SELDOM_MORE: Final = (
+    "a sweep would seldom find more than these looks, and was left out; fallback always takes it"
+)
 BESIDE: Final = 3  # indices: else a look is so far from all others
 
 
@@ -66,6 +69,7 @@ class Plan:
             soon as the answer can be taken.
         risk: How often an answer that is called focused may be a miss.
         sweeps: Whether the lens is swept if the looks do not do.
+        insists: Whether it is also swept where that would seldom find more than looks that are not sure.
         returns: Whether it goes back to the start if nothing is in focus.
         roi: The region.
         steps: Of a camera that the networks do not know, how its positions become steps.
@@ -86,6 +90,7 @@ class Plan:
     steps: FocusSteps | None = None
     own: Float[np.ndarray, " n"] | None = None
     notes: tuple[str, ...] = ()
+    insists: bool = False
 
     @property
     def closes(self) -> bool:
@@ -144,7 +149,7 @@ class Run:
                 return found
             refuted = is_refuted(self.gathered, found.index)
             if not refuted and self._knows(found):
-                return replace(found, index=self._target(found))
+                return replace(found, index=self._target(found), notes=(*found.notes, SELDOM_MORE))
             if refuted:
                 self.posterior = None  # and has no say any more
         swept = self._swept()
@@ -159,6 +164,7 @@ class Run:
         known = self.posterior
         return (
             self.plan.closes
+            and not self.plan.insists
             and known is not None
             and set(found.reasons) <= SETTLED
             and not are_lost(self._measure, self.gathered, known)
