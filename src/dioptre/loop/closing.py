@@ -116,16 +116,13 @@ def closed(verdict: Verdict, posterior: Posterior, risk: float) -> Verdict:
         posterior: After these looks, with their contrast.
         risk: How often an answer that is called focused may be a miss.
     """
-    expected = float(posterior.expected_error().min())
-    found = risk_of(expected)
+    found = risk_of(float(posterior.expected_error().min()))
     hard = tuple(one for one in verdict.reasons if one not in DOUBTS | {Reason.TOO_DARK})
     warnings = tuple(one for one in verdict.reasons if one in WARNINGS)
     if found <= risk and not hard:
-        return replace(verdict, state=State.FOCUSED, reasons=warnings, expected_error=expected, risk=found)
+        return replace(verdict, state=State.FOCUSED, reasons=warnings, risk=found)
     doubts = tuple(one for one in verdict.reasons if one not in WARNINGS) or (Reason.UNSURE,)
-    return replace(
-        verdict, state=State.FAILED, reasons=(*warnings, *doubts), expected_error=expected, risk=found
-    )
+    return replace(verdict, state=State.FAILED, reasons=(*warnings, *doubts), risk=found)
 
 
 def risk_of(expected: float) -> float:
