@@ -47,7 +47,7 @@ APART: Final = 4  # indices: looks that are farther from the answer must be less
 TOLERANCE: Final = 0.15  # by which they may be sharper, as a logarithm
 AGREE: Final = 2.5  # indices between a peak and the answer of looks that say the same
 PLAUSIBLE: Final = 0.1  # of the posterior lies around a peak that the looks do not contradict
-WORTH: Final = 0.25  # indices of expected error: for less, a lens is not moved to its answer
+WORTH: Final = 0.35  # indices of expected error: for less, a lens is not moved to its answer
 
 Pixels = Float32[np.ndarray, "look view row col"]
 DOUBTS: Final = WARNINGS | {Reason.UNSURE}
