@@ -9,8 +9,9 @@ An answer is as sure as its expected error is small: that tells misses better th
 answer does. How many misses there are among answers with at most some expected error was counted on simulated
 cameras (`python runs/closing.py`) and is close to a power of it (`risk_of`).
 
-Looks that are not sure after all know no less than a sweep would find. So the lens is swept only if contrast
-contradicts their answer (`is_refuted`), or they are lost although there is something to see (`are_lost`).
+Looks that are not sure after all know about as much as a sweep of some ten frames or more would find. So the
+lens is swept only if contrast contradicts their answer (`is_refuted`), or they are lost although there is
+something to see (`are_lost`).
 """
 
 from dataclasses import replace
