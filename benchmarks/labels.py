@@ -27,9 +27,8 @@ from jaxtyping import Bool, Float, Float32, Int
 from scipy.ndimage import maximum_filter, minimum_filter
 from scipy.spatial.transform import Rotation
 
-from dioptre.dataset.labels import Labels
 from dioptre.dataset.maps import read_map
-from dioptre.dataset.published import CAMERAS, DEPTH_FACTOR
+from dioptre.dataset.published import CAMERAS, DEPTH_FACTOR, labels_of_depth
 from dioptre.dataset.store import open_patches
 from dioptre.errors import FileError
 from dioptre.methods import scores
@@ -194,7 +193,7 @@ def _patches(folder: Path) -> Patches:
     for name in {row["capture"] for row in rows}:
         capture, _, camera = name.rpartition("-")
         truth = np.load(captures / "truth" / capture / f"{camera}.npy").astype(np.float64)
-        true = Labels.from_maps(truth, np.ones_like(truth), mine.format.grid, truth.shape)
+        true = labels_of_depth(truth, mine.format.grid)
         right |= {
             (name, row, col): index
             for (row, col), index in zip(true.corners.tolist(), true.truth.tolist(), strict=True)

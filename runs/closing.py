@@ -102,7 +102,7 @@ def _state(posterior: Posterior, seen: Int[np.ndarray, " look"], truth: int) -> 
     return State(expected, abs(left - truth), len(seen) + (left != last), travel)
 
 
-def print_shares(found: list[list[State]]) -> None:
+def print_shares(found: list[list[State]], views: int) -> None:
     """Prints how many answers with at most some expected error are misses, and what is said of them."""
     states = [one for states in found for one in states[1:]]
     expected = np.array([one.expected for one in states])
@@ -111,7 +111,7 @@ def print_shares(found: list[list[State]]) -> None:
     for bound in BOUNDS:
         taken = expected <= bound
         share = 100 * float(missed[taken].mean()) if taken.any() else np.nan
-        print(f"{bound:9.1f}{100 * taken.mean():11.1f}{share:10.2f}{100 * risk_of(bound):8.2f}")
+        print(f"{bound:9.1f}{100 * taken.mean():11.1f}{share:10.2f}{100 * risk_of(bound, views):8.2f}")
 
 
 def print_stops(found: list[list[State]]) -> None:
@@ -146,9 +146,9 @@ def main() -> None:
         return
     paths = [chosen.folder / f"{seed}-{light}.npz" for seed, light in names]
     found = {views: [searched(path, views) for path in paths if path.exists()] for views in (2, 1)}
-    print_shares([*found[2], *found[1]])
     for views, some in found.items():
         print(f"\n{'two views' if views == 2 else 'green'}, {len(some)} searches")
+        print_shares(some, views)
         print_stops(some)
 
 

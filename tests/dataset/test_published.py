@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from tests.dataset.published_tree import FRAME, confidence, depth_codes, write_capture
 
-from dioptre.dataset.frames import rotate_frame
-from dioptre.dataset.labels import SIZE
+from dioptre.dataset.frames import rotate_frame, unrotate_frame
+from dioptre.dataset.labels import SIZE, metres_to_code
 from dioptre.dataset.published import (
     CAMERAS,
     TEST_SCENES,
     Validation,
     capture_scene,
     is_tree,
+    labels_of_depth,
     list_captures,
     parse_path,
     published_labels,
@@ -185,3 +186,17 @@ def test_samplings_and_cameras_are_chosen(part: Path) -> None:
 def test_other_folders_are_no_tree(tmp_path: Path) -> None:
     assert not is_tree(tmp_path)
     assert not is_tree(tmp_path / "nowhere")
+
+
+def test_labels_of_known_depth_are_those_of_the_patches_an_import_cuts() -> None:
+    grid, frame = FocusGrid.learnaf(), (256, 384)
+    depth = np.linspace(1.0, 9.0, frame[1])[None] + np.linspace(0.0, 0.5, frame[0])[:, None]
+    labels = labels_of_depth(depth, grid)
+    codes = np.asarray(metres_to_code(1 / unrotate_frame(depth, "ccw")[2::4, 2::4], 0.1, 100.0))
+    same = published_labels(
+        np.rint(codes).astype(np.uint8), np.ones(codes.shape), frame, grid, 0.1, 100.0, "ccw", 128, 40
+    )
+    np.testing.assert_array_equal(labels.corners, same.corners)
+    assert np.abs(labels.truth - same.truth).max() <= 1  # a code is 0.04 dioptres, a pixel of a map four
+    row, col = labels.corners[3]
+    assert labels.depth[3] == pytest.approx(np.median(depth[row : row + 128, col : col + 128]))

@@ -87,12 +87,12 @@ def test_what_is_ruled_out_stays_ruled_out() -> None:
 
 
 def test_risk_grows_with_the_expected_error_and_is_a_share() -> None:
-    risks = [risk_of(one) for one in (0.0, 0.5, 1.0, 1.5, 3.0, 40.0)]
+    risks = [risk_of(one, 2) for one in (0.0, 0.5, 1.0, 1.5, 3.0, 40.0)]
     assert risks == sorted(risks)
     assert risks[0] == 0.0
     assert risks[-1] == 1.0
     assert (
-        risk_of(1.4) < 0.01 < risk_of(1.6)
+        risk_of(1.4, 2) < 0.01 < risk_of(1.6, 2)
     )  # which is what 434 simulated searches for each were counted for
 
 
@@ -110,9 +110,9 @@ def test_an_answer_is_taken_if_its_expected_error_is_small_and_nothing_else_is_w
     reasons: tuple[Reason, ...], width: float, state: State
 ) -> None:
     posterior = bell(20, width)
-    verdict = closed(Verdict(State.FAILED, 0.5, reasons), posterior, 0.01)
+    verdict = closed(Verdict(State.FAILED, 0.5, reasons), posterior, 0.01, 2)
     assert verdict.state is state
-    assert verdict.risk == pytest.approx(risk_of(float(posterior.expected_error().min())))
+    assert verdict.risk == pytest.approx(risk_of(float(posterior.expected_error().min()), 2))
     assert (state is State.FOCUSED) == (not set(verdict.reasons) - {Reason.PLATEAU})
     if state is State.FAILED:
         assert set(verdict.reasons) == (set(reasons) or {Reason.UNSURE})

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dioptre.dataset.labels import Labels
 from dioptre.dataset.maps import read_map
+from dioptre.dataset.published import labels_of_depth
 from dioptre.dataset.store import open_patches
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.importing import import_captures
@@ -51,7 +51,7 @@ def test_labels_of_a_rig_are_near_the_truth_and_go_all_the_way_to_a_report(tmp_p
 
     kept = import_captures(captures, store, Import(maps=str(maps)), None, quiet)["splits"]["train"]
     grid = open_patches(store).format.grid
-    right = Labels.from_maps(truth.astype(np.float64), np.ones(truth.shape), grid, WIDE.frame)
+    right = labels_of_depth(truth.astype(np.float64), grid)
     rows = dict(zip(map(tuple, right.corners.tolist()), right.truth.tolist(), strict=True))
     labels = open_patches(store).table.to_pylist()
     assert 0 < kept["kept"] == len(labels) < kept["patches"]

@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from dioptre.dataset.frames import Rotation, Sampling, rotate_corners
-from dioptre.dataset.labels import FrameSize, Labels, code_to_metres
+from dioptre.dataset.frames import Rotation, Sampling, rotate_corners, unrotate_frame
+from dioptre.dataset.labels import SIZE, STRIDE, FrameSize, Labels, code_to_metres
 from dioptre.dataset.maps import decode_map
 from dioptre.errors import CaptureFileError, InputError, MapFileError
 from dioptre.optics import FocusGrid, metres_to_dioptres
@@ -291,3 +291,24 @@ def published_labels(
     dioptres = np.asarray(metres_to_dioptres(metres))
     labels = Labels.from_maps(dioptres, confidence, grid, file, size, stride)
     return replace(labels, corners=rotate_corners(labels.corners, frame, size, rotate))
+
+
+def labels_of_depth(
+    depth: Float[np.ndarray, "row col"],
+    grid: FocusGrid,
+    rotate: Rotation = "ccw",
+    size: int = SIZE,
+    stride: int = STRIDE,
+) -> Labels:
+    """Returns the labels of the patches that an import cuts out of a frame whose depth is known everywhere.
+
+    Args:
+        depth: In dioptres, of every pixel of the landscape frame.
+        grid: The ladder.
+        rotate: Which way the files are turned.
+        size: Rows and columns of a patch.
+        stride: From patch to patch.
+    """
+    upright = unrotate_frame(depth, rotate)
+    labels = Labels.from_maps(upright, np.ones_like(upright), grid, upright.shape, size, stride)
+    return replace(labels, corners=rotate_corners(labels.corners, depth.shape, size, rotate))

@@ -36,7 +36,7 @@ MOST: Final = 0.7  # of such a difference: what is more counts as this
 LEAST: Final = 1e-12  # of a score
 # The share of misses among answers whose expected error is at most one position, and the power of that error
 # with which it grows: python runs/closing.py
-RISK_AT_ONE: Final = 0.005
+RISK_AT_ONE: Final = {2: 0.005, 1: 0.0065}  # by views
 GROWTH: Final = 1.7
 EARLY: Final = 2.0  # positions of expected error: looks that are less sure go on, whatever risk is accepted
 THERE: Final = 2  # indices between an answer and the nearest look: the answer was seen
@@ -109,15 +109,16 @@ def contrast_logs(
 # When they are enough
 
 
-def closed(verdict: Verdict, posterior: Posterior, risk: float) -> Verdict:
+def closed(verdict: Verdict, posterior: Posterior, risk: float, views: int) -> Verdict:
     """Returns the verdict on the answer of several looks.
 
     Args:
         verdict: What is thought of looks that were taken anywhere.
         posterior: After these looks, with their contrast.
         risk: How often an answer that is called focused may be a miss.
+        views: How many there are.
     """
-    found = risk_of(float(posterior.expected_error().min()))
+    found = risk_of(float(posterior.expected_error().min()), views)
     hard = tuple(one for one in verdict.reasons if one not in DOUBTS | {Reason.TOO_DARK})
     warnings = tuple(one for one in verdict.reasons if one in WARNINGS)
     if found <= risk and not hard:
@@ -126,9 +127,9 @@ def closed(verdict: Verdict, posterior: Posterior, risk: float) -> Verdict:
     return replace(verdict, state=State.FAILED, reasons=(*warnings, *doubts), risk=found)
 
 
-def risk_of(expected: float) -> float:
+def risk_of(expected: float, views: int) -> float:
     """Returns how often answers with at most some expected error, in positions, are misses."""
-    return min(RISK_AT_ONE * expected**GROWTH, 1.0)
+    return min(RISK_AT_ONE[views] * expected**GROWTH, 1.0)
 
 
 def is_early(posterior: Posterior) -> bool:

@@ -444,7 +444,11 @@ def _verdict(
     held = posterior if ladder.window is None else ladder.window.held(posterior)
     asked = Asked(method.key, focuser.identity, Traces.of(seen), np.array(positions), plan.risk)
     verdict = beware(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
-    return closed(verdict, posterior, plan.risk) if plan.closes and len(positions) > 1 else verdict
+    return (
+        closed(verdict, posterior, plan.risk, seen.shape[1])
+        if plan.closes and len(positions) > 1
+        else verdict
+    )
 
 
 def _travel(steps: FocusSteps, own: Float[np.ndarray, " n"]) -> tuple[float, float]:
