@@ -13,9 +13,10 @@ from dioptre.loop.drive import PATIENCE_S, Drive, Rules, refuse_busy
 from dioptre.loop.focus import EVEN, AnyCamera
 from dioptre.loop.inputs import to_rois
 from dioptre.loop.journal import Step
+from dioptre.loop.plan import Plan
 from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS, to_prior
 from dioptre.loop.result import FocusResult, Roi
-from dioptre.loop.running import Plan, Run
+from dioptre.loop.running import Run
 from dioptre.loop.search import policy_of
 from dioptre.loop.stepped import lens_positions
 from dioptre.loop.steps import WINDOW, to_steps

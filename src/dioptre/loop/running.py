@@ -35,6 +35,7 @@ from dioptre.loop.focus import beware, to_result
 from dioptre.loop.inputs import Ladder, cut, place_of
 from dioptre.loop.journal import Act
 from dioptre.loop.own_positions import in_unit
+from dioptre.loop.plan import Plan
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NO_LOOK, SearchPolicy, askers_of, policy_of, search, see_camera
 from dioptre.loop.stepped import SteppedCamera
@@ -45,7 +46,7 @@ from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge_posterior
 from dioptre.methods.base import ANY, Method, best_index
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid, dioptres_to_metres
-from dioptre.posterior import DepthPrior, Posterior
+from dioptre.posterior import Posterior
 
 ZOOM: Final = 8.0  # times as long are the steps of the search before: one is a sixth of a window
 LANDS: Final = 2  # indices: an answer that is farther from all looks is looked at
@@ -53,50 +54,6 @@ SELDOM_MORE: Final = (
     "a sweep would seldom find more than these looks, and was left out; fallback always takes it"
 )
 BESIDE: Final = 3  # indices: else a look is so far from all others
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What a run is asked, all of it checked.
-
-    Attributes:
-        method: Who is asked about looks; None if there is nobody, and the lens is swept at once.
-        measure: Who scores the frames of a sweep; None to choose by what is seen.
-        looks: How many looks the method takes at most.
-        start: Where the first look is taken.
-        prior: Where things are expected.
-        sure: How much of the posterior must lie within an index of the answer to stop early; None to stop as
-            soon as the answer can be taken.
-        risk: How often an answer that is called focused may be a miss.
-        sweeps: Whether the lens is swept if the looks do not do.
-        insists: Whether it is also swept where that would seldom find more than looks that are not sure.
-        returns: Whether it goes back to the start if nothing is in focus.
-        roi: The region.
-        steps: Of a camera that the networks do not know, how its positions become steps.
-        own: And where the positions of its ladder are, in the unit of these.
-        notes: What its user should know, in sentences.
-    """
-
-    method: Method | None
-    measure: Method | None
-    looks: int
-    start: int
-    prior: DepthPrior
-    sure: float | None
-    risk: float
-    sweeps: bool
-    returns: bool
-    roi: Roi | None = None
-    steps: FocusSteps | None = None
-    own: Float[np.ndarray, " n"] | None = None
-    notes: tuple[str, ...] = ()
-    insists: bool = False
-
-    @property
-    def closes(self) -> bool:
-        """Whether looks are taken until their answer is sure, with what their contrast says."""
-        several = self.method is not None and self.method.looks == ANY
-        return several and self.sure is None and self.steps is None
 
 
 @dataclass(eq=False)

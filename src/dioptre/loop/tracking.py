@@ -18,8 +18,8 @@ from dioptre.errors import InputError
 from dioptre.loop.drive import Drive, Halt
 from dioptre.loop.inputs import cut
 from dioptre.loop.journal import Act
+from dioptre.loop.plan import Plan
 from dioptre.loop.result import FocusResult
-from dioptre.loop.running import Plan
 from dioptre.loop.sweeping import Measure
 from dioptre.loop.verdict import Reason, State
 
