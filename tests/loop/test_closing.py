@@ -1,5 +1,7 @@
 """When a lens has looked often enough: contrast beside a network's posterior, and the risk of an answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.fakes import FamilyOf, Probable
@@ -10,6 +12,7 @@ from dioptre.loop.closing import (
     EARLY,
     MOST,
     are_lost,
+    are_turned,
     closed,
     combined,
     contrast_logs,
@@ -18,6 +21,7 @@ from dioptre.loop.closing import (
     stays,
 )
 from dioptre.loop.sweeping import Gathered, Measure
+from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Reason, State, Verdict
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, Method
@@ -142,6 +146,15 @@ def test_looks_are_lost_if_they_know_nothing_though_there_is_something_to_see(
     camera = LensCamera(truth)
     gathered = Gathered({at: camera.capture(at) for at in (8, 30)})
     assert are_lost(Measure(None), gathered, bell(20, width)) is lost
+
+
+@pytest.mark.parametrize(
+    ("right", "down", "turned"), [(3.0, 0.4, False), (0.4, 3.0, True), (0.3, 0.35, False), (0.1, 0.15, False)]
+)
+def test_views_that_lie_above_each_other_are_turned(right: float, down: float, turned: bool) -> None:
+    traces = Traces.of(np.random.default_rng(0).random((3, 2, 64, 64)).astype(np.float32))
+    apart = replace(traces, right=np.array([0.0, right, 0.1]), down=np.array([0.1, 0.0, down]))
+    assert are_turned(apart) is turned
 
 
 class Doubter(Probable):

@@ -23,6 +23,7 @@ from jaxtyping import Float, Float32, Int
 from dioptre.loop.confidence import reach_of
 from dioptre.loop.measuring import slice_scores, tile_scores
 from dioptre.loop.sweeping import Gathered, Measure, Peak
+from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import WARNINGS, Reason, State, Verdict
 from dioptre.methods import find_method
 from dioptre.methods.base import best_index
@@ -48,6 +49,8 @@ APART: Final = 4  # indices: looks that are farther from the answer must be less
 TOLERANCE: Final = 0.15  # by which they may be sharper, as a logarithm
 AGREE: Final = 2.5  # indices between a peak and the answer of looks that say the same
 PLAUSIBLE: Final = 0.1  # of the posterior lies around a peak that the looks do not contradict
+TURNED: Final = 1.3  # times as far down as to the right is one view from the other if they are on their side
+DOWN: Final = 0.2  # coarse pixels (`traces.COARSE`) that one is below the other then, at least
 WORTH: Final = 0.35  # indices of expected error: for less, a lens is not moved to its answer
 
 Pixels = Float32[np.ndarray, "look view row col"]
@@ -144,6 +147,15 @@ def stays(posterior: Posterior, at: int, answer: int) -> bool:
 
 
 # When a sweep would help
+
+
+def are_turned(traces: Traces) -> bool:
+    """Returns whether the views of some looks lie apart along the columns, as those of a turned camera do.
+
+    The look with the most disparity tells; one that is in focus has none.
+    """
+    right, down = float(np.abs(traces.right).max()), float(np.abs(traces.down).max())
+    return down > max(TURNED * right, DOWN)
 
 
 def is_refuted(gathered: Gathered, answer: int) -> bool:

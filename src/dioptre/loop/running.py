@@ -21,6 +21,7 @@ from dioptre.loop.closing import (
     SETTLED,
     agreed,
     are_lost,
+    are_turned,
     as_sharp,
     closed,
     combined,
@@ -399,13 +400,14 @@ def _verdict(
     """
     ladder, seen, focuser = _ladder(camera), np.stack(frames), method.build()
     held = posterior if ladder.window is None else ladder.window.held(posterior)
-    asked = Asked(method.key, focuser.identity, Traces.of(seen), np.array(positions), plan.risk)
+    traces = Traces.of(seen)
+    asked = Asked(method.key, focuser.identity, traces, np.array(positions), plan.risk)
     verdict = beware(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
-    return (
-        closed(verdict, posterior, plan.risk, seen.shape[1])
-        if plan.closes and len(positions) > 1
-        else verdict
-    )
+    if not plan.closes or len(positions) < 2:
+        return verdict
+    if are_turned(traces) and Reason.VIEWS_TURNED not in verdict.reasons:
+        verdict = replace(verdict, reasons=(*verdict.reasons, Reason.VIEWS_TURNED))
+    return closed(verdict, posterior, plan.risk, seen.shape[1])
 
 
 def _travel(steps: FocusSteps, own: Float[np.ndarray, " n"]) -> tuple[float, float]:
