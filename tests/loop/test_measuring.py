@@ -11,13 +11,13 @@ from dioptre.dataset.stacks import Pictures, Window
 from dioptre.errors import StackFileError
 from dioptre.loop import slices as module
 from dioptre.loop.focus import focus
-from dioptre.loop.inputs import tiles_of
 from dioptre.loop.measuring import measure_regions
 from dioptre.loop.regions import Region
 from dioptre.loop.slices import to_slices
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Exposure
 from dioptre.methods import METHODS, scores
+from dioptre.methods.tiles import tiles_of
 from dioptre.stack import FocalStack
 
 N, ROWS, COLS = 7, 70, 90

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError, MethodError
-from dioptre.methods import CONTRAST, DISPARITY, LEARNED, METHODS, STEREO, scores
+from dioptre.methods import CONTRAST, DISPARITY, LEARNED, METHODS, STEREO, VOTING, scores
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method
 from dioptre.methods.contrast import ContrastFamily
 from dioptre.methods.disparity import DisparityFamily
 from dioptre.methods.learned import LearnedFamily
 from dioptre.methods.stereo import StereoFamily
+from dioptre.methods.voting import VotingFamily
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Posterior, Scores
 from dioptre.problem import Problem
@@ -182,7 +183,8 @@ def test_families_of_one_kind_are_one() -> None:
     assert StereoFamily() == STEREO
     assert LearnedFamily() == LEARNED
     assert DisparityFamily() == DISPARITY
-    assert len({row.family for row in METHODS.values()}) == 4
+    assert VotingFamily() == VOTING
+    assert len({row.family for row in METHODS.values()}) == 5
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from dioptre.loop.inputs import tiles_of
 from dioptre.methods import scores
 from dioptre.methods.contrast import Contrast
-from dioptre.methods.tiles import LEAST
+from dioptre.methods.tiles import LEAST, tiles_of
 from dioptre.stack import FocalStack
 
 LAYOUT = (2, 3)

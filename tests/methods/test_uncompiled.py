@@ -65,3 +65,12 @@ def test_a_first_answer_compiles_nothing(tmp_path: Path) -> None:
     pixels = np.clip(stack, 0, 1).astype(np.float32)
     expected = Contrast(DEFAULT_METHOD).scores(FocalStack.full(pixels[None, :, None]))[0]
     np.testing.assert_allclose(eval(found), expected, rtol=2e-6)
+
+
+@pytest.mark.parametrize("key", ["gradient-magnitude-variance", "dioptre-contrast"])
+@pytest.mark.parametrize("shape", [(16, 16), (37, 90), (300, 260)])
+def test_gradients_are_those_of_the_kernel(key: str, shape: tuple[int, int]) -> None:
+    pixels = 0.2 + 0.5 * np.random.default_rng(3).random((1, 3, 1, *shape))
+    stack = FocalStack.full(pixels.astype(np.float32))
+    compiled, plain = (Contrast(key, compiled=one).scores(stack) for one in (True, False))
+    np.testing.assert_allclose(plain, compiled, rtol=5e-5)

@@ -23,12 +23,12 @@ from jaxtyping import Bool, Int
 from dioptre.dataset.labels import in_crop
 from dioptre.dataset.store import PatchStore
 from dioptre.loop.exposure import SliceExposures
-from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Verdict, judge, judge_posterior
-from dioptre.methods import best_index, find_method, scores
+from dioptre.methods import best_index, find_method, scores, tile_curves
 from dioptre.methods.base import ANY, WHOLE, Method
+from dioptre.methods.tiles import tiles_of
 from dioptre.posterior import DepthPrior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
@@ -231,7 +231,7 @@ def _judge_curves(
         tiles = tiles_of(stack.pixels[at])
         parts = None
         if tiles is not None:
-            parts = scores(FocalStack.full(tiles, stack.grid, view_codes=stack.view_codes), list(curves))
+            parts = tile_curves(FocalStack.full(tiles, stack.grid, view_codes=stack.view_codes), list(curves))
         for key, curve in curves.items():
             mine, exposure = None if parts is None else parts[key], pictured.exposures.median()
             verdicts[key].append(judge(curve[at], mine, exposure, asked=pictured.asked(find_method(key))))

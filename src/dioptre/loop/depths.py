@@ -1,6 +1,6 @@
 """Depths: the things in a picture that are sharp at different slices, and which of them is the subject.
 
-A picture is scored in tiles anyway (`inputs.tiles_of`). Tiles whose curves peak together are one depth; where
+A picture is scored in tiles anyway (`methods.tiles`). Tiles whose curves peak together are one depth; where
 there are several, one slice cannot be the answer for the whole picture. So each depth becomes a region, the
 largest rectangle of its tiles, and the subject decides: by default the depth that fills most of the middle,
 as in a camera.

@@ -37,8 +37,6 @@ from dioptre.loop.inputs import (
     cut,
     place_of,
     roi_of,
-    tile_layout,
-    tiles_of,
     to_ladder,
     to_rois,
     to_where,
@@ -59,8 +57,10 @@ from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Reason, Verdict, judge, judge_posterior
 from dioptre.methods import Method
-from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer
+from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer, measure_of
 from dioptre.methods.learned import Learned
+from dioptre.methods.tiles import tile_layout, tiles_of
+from dioptre.methods.voting import Voting, ballots
 from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
 from dioptre.stack import VIEW_CODES, FocalStack
@@ -356,7 +356,10 @@ class _Question:
             curve = self.focuser.scores(stack)[0]
             parts = None if looks else self._tile_curves(stack.pixels[0])
         assert curve is not None
-        verdict = judge(curve, parts, found.exposure, asked=asked)
+        judged = parts
+        if isinstance(self.focuser, Voting) and parts is not None:
+            curve, judged = self.focuser.elected(curve, parts), ballots(parts)
+        verdict = judge(curve, judged, found.exposure, asked=asked)
         result = to_result(curve, less_sure_of_two(curve, verdict), self.method, self.ladder, roi, looks)
         if parts is None or roi is None:
             return result
@@ -364,7 +367,7 @@ class _Question:
 
     def _tile_curves(self, pixels: Pixels, layout: Any = None) -> Float[np.ndarray, "tile n"] | None:
         tiles = tiles_of(pixels, layout)
-        return None if tiles is None else self.focuser.scores(self._stack(tiles, None, None))
+        return None if tiles is None else measure_of(self.focuser).scores(self._stack(tiles, None, None))
 
 
 def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusResult:

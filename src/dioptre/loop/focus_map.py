@@ -21,13 +21,14 @@ from dioptre.dataset.stacks import Pictures
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.curve import FEW_TILES, peak_position
 from dioptre.loop.exposure import WHITE, Exposure, SliceExposures
-from dioptre.loop.inputs import TILES, Ladder, to_ladder
+from dioptre.loop.inputs import Ladder, to_ladder
 from dioptre.loop.request import DEFAULT_METHOD
 from dioptre.loop.slices import Reading, Slices, stream, to_slices
 from dioptre.loop.verdict import Asked, State, judge
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means
 from dioptre.methods.measure import MIN_SIZE
+from dioptre.methods.tiles import TILES
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 

@@ -4,7 +4,7 @@ Everything that cannot be used is an InputError in one sentence with the value.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,7 @@ from dioptre.loop.steps import StepWindow
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid
 
-TILES = 4  # a region is cut into at most 4 x 4 tiles to see whether they agree
-
 Pixels = Float32[np.ndarray, "slice view row col"]
-Layout = tuple[int, int]  # how many tiles there are down and across
 
 
 # Lens positions
@@ -170,38 +167,3 @@ def roi_of(window: Window) -> Roi:
     """Returns a window as a region."""
     rows, cols = window.shape
     return Roi(window.left, window.top, cols, rows)
-
-
-def tile_layout(rows: int, cols: int, most: int = TILES, smallest: int = MIN_SIZE) -> Layout:
-    """Returns how many tiles of at least so many pixels a region is cut into, down and across."""
-    return min(most, rows // smallest), min(most, cols // smallest)
-
-
-def tiles_of(
-    pixels: Pixels, layout: Layout | None = None
-) -> Float32[np.ndarray, "tile slice view h w"] | None:
-    """Returns the region cut into tiles, row by row, or None if it is too small for four of them.
-
-    Args:
-        pixels: The region.
-        layout: How many tiles down and across, other than TILES.
-    """
-    rows = tile_rows(pixels, layout)
-    return None if rows is None else np.concatenate(list(rows))
-
-
-def tile_rows(
-    pixels: Pixels, layout: Layout | None = None
-) -> Iterator[Float32[np.ndarray, "tile slice view h w"]] | None:
-    """Returns the same row by row of tiles, so that never more than one row is copied."""
-    n, views, rows, cols = pixels.shape
-    down, across = tile_layout(rows, cols) if layout is None else layout
-    if down * across < 4:
-        return None
-    h, w = rows // down, cols // across
-
-    def one(row: int) -> Float32[np.ndarray, "tile slice view h w"]:
-        band = pixels[:, :, row * h : (row + 1) * h, : across * w].reshape(n, views, h, across, w)
-        return np.ascontiguousarray(band.transpose(3, 0, 1, 2, 4))
-
-    return (one(row) for row in range(down))

@@ -19,11 +19,11 @@ from dioptre.dataset.limits import refuse_larger
 from dioptre.dataset.stacks import PIXEL_BYTES, Views, Window
 from dioptre.loop.curve import FEW_TILES
 from dioptre.loop.exposure import Exposure, SliceExposures
-from dioptre.loop.inputs import Layout, tile_layout, tile_rows
 from dioptre.loop.regions import Region
 from dioptre.loop.slices import Slices, stream
 from dioptre.loop.traces import Samples, Traces, shown_blocks
-from dioptre.methods.base import Autofocuser, scores_slices
+from dioptre.methods.base import Autofocuser, measure_of, scores_slices
+from dioptre.methods.tiles import Layout, tile_layout, tile_rows
 from dioptre.stack import FocalStack
 
 Pixels = Float32[np.ndarray, "slice view row col"]
@@ -35,7 +35,8 @@ class Measured:
     """What is known of a region of all slices, in the order of the ladder.
 
     Attributes:
-        curve: A score for each slice; None of a method that sees the stack as a whole.
+        curve: A score for each slice; None of a method that sees the stack as a whole. Of a method whose
+            parts vote, that of the measure that they vote by.
         parts: Those of tiles of the region; None if it is too small for four of them, or there is no curve.
         exposure: How bright it is.
         traces: What its pictures show of themselves.
@@ -81,7 +82,7 @@ def measure_regions(
     Raises:
         DioptreError: If a slice cannot be read, or a method wants more pixels at once than there may be.
     """
-    n, single = len(slices), scores_slices(focuser)
+    n, single, measures = len(slices), scores_slices(focuser), measure_of(focuser)
     window = reduce(Window.joined, (region.window for region in regions))
     blocks = shown_blocks(n)[::-1] if falling else shown_blocks(n)
     wanted = slices.views * sum(math.prod(region.window.shape) for region in regions)
@@ -95,7 +96,7 @@ def measure_regions(
         place = region.window.inside(window)
         each = [region.pixels(slices, place.cut(one)) for one in codes]
         pixels = np.stack(each) if len(each) > 1 else each[0][None]  # which is not copied
-        curve, parts = both_scores(focuser, pixels, slices.view_codes, layout) if single else (None, None)
+        curve, parts = both_scores(measures, pixels, slices.view_codes, layout) if single else (None, None)
         samples = Samples.of(pixels, of_blocks)
         return _Found(curve, parts, SliceExposures.of(pixels), samples, None if single else pixels)
 

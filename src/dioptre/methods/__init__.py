@@ -6,6 +6,8 @@ METHODS is one literal table. It feeds the command line, the tables, the tests a
     measure   statistics, measures, and their evaluation on patches
     contrast  the 37 contrast measures (I*)
     stereo    the 8 dual-pixel measures (D*)
+    tiles     parts of a picture, scored as pictures of their own
+    voting    a method whose parts vote
     matching  disparity between the left and the right view
     calibration  what turns disparity into a focus, as data
     disparity  the single-look baselines that do
@@ -31,6 +33,7 @@ from dioptre.methods.contrast import ContrastFamily
 from dioptre.methods.disparity import AT, DisparityFamily
 from dioptre.methods.learned import NETWORK, LearnedFamily
 from dioptre.methods.stereo import StereoFamily
+from dioptre.methods.voting import VOTES_BY, VotingFamily, ballots
 from dioptre.posterior import Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack, stack_of_array
@@ -38,6 +41,7 @@ from dioptre.stack import FocalStack, stack_of_array
 __all__ = ["METHODS", "Autofocuser", "Method", "Problem", "Scores", "best_index", "find_method", "scores"]
 
 CONTRAST, STEREO, LEARNED, DISPARITY = ContrastFamily(), StereoFamily(), LearnedFamily(), DisparityFamily()
+VOTING = VotingFamily()
 
 
 def _contrast(key: str, title: str, source: str, in_paper: bool = True) -> Method:
@@ -112,6 +116,13 @@ _ROWS: Final = (
         "ours, after Shen 2006",
         in_paper=False,
     ),
+    _contrast(
+        "dioptre-contrast",
+        "Gradient Variance and Local Norm-Dist-Sq (σ = 2)",
+        "ours, after Pech-Pacheco 2000",
+        in_paper=False,
+    ),
+    Method("dioptre-vote", "Vote of parts", Problem.STACK_GREEN, VOTING, "ours", in_paper=False),
     _stereo("normalized-sad", "Normalized SAD", "Hannah 1974"),
     _stereo("ternary-census-30", "Ternary Census (L1, ε = 30)", "Stein 2004"),
     _stereo("normalized-cross-correlation", "Normalized Cross-Correlation", "Barnea 1972, Hannah 1974"),
@@ -223,3 +234,12 @@ def scores(stack: FocalStack | Shaped[np.ndarray, "..."], keys: Sequence[str]) -
         families.setdefault(row.family, []).append(row.key)
     found = {key: one for family, some in families.items() for key, one in family.scores(seen, some).items()}
     return {key: found[row.key] for key, row in rows.items()}
+
+
+def tile_curves(tiles: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+    """Returns the curves of the tiles of a region, (tile, n), by which each method's answer is judged.
+
+    They are its scores of them; of a method whose parts vote, how each does.
+    """
+    found = scores(tiles, list(dict.fromkeys(VOTES_BY.get(key, key) for key in keys)))
+    return {key: ballots(found[VOTES_BY[key]]) if key in VOTES_BY else found[key] for key in keys}

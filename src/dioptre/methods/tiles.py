@@ -1,17 +1,19 @@
-"""Tiles of large pictures, scored in the same pass as the picture as a whole.
+"""Tiles: parts of a picture that are scored as pictures of their own.
 
-The pixels of a picture are summed in cells (`methods.kernels`), of which the tiles take theirs and the whole
-takes all. So the tiles cost nothing, but filters that reach beyond a tile see its neighbours there, where a
-picture of the tile alone would end: of tiles as large as LEAST that hardly shows.
+Those of large pictures are scored in the same pass as the whole. The pixels of a picture are summed in cells
+(`methods.kernels`), of which the tiles take theirs and the whole takes all. So the tiles cost nothing, but
+filters that reach beyond a tile see its neighbours there, where a picture of the tile alone would end: of
+tiles as large as LEAST that hardly shows.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Float32
 
 from dioptre.methods.measure import (
+    MIN_SIZE,
     Images,
     Measure,
     Statistic,
@@ -24,10 +26,48 @@ from dioptre.methods.measure import (
     window_edges,
 )
 
+TILES: Final = 4  # a region is cut into at most 4 x 4 tiles
 LEAST: Final = 128  # pixels on a side of a tile: eight times the radius of the widest blur
 
+Pixels = Float32[np.ndarray, "slice view row col"]
+Layout = tuple[int, int]  # how many tiles there are down and across
 PerImage = Float[np.ndarray, " image"]
 Tiled = Float[np.ndarray, "tile image"]
+
+
+def tile_layout(rows: int, cols: int, most: int = TILES, smallest: int = MIN_SIZE) -> Layout:
+    """Returns how many tiles of at least so many pixels a region is cut into, down and across."""
+    return min(most, rows // smallest), min(most, cols // smallest)
+
+
+def tiles_of(
+    pixels: Pixels, layout: Layout | None = None
+) -> Float32[np.ndarray, "tile slice view h w"] | None:
+    """Returns the region cut into tiles, row by row, or None if it is too small for four of them.
+
+    Args:
+        pixels: The region.
+        layout: How many tiles down and across, other than TILES.
+    """
+    rows = tile_rows(pixels, layout)
+    return None if rows is None else np.concatenate(list(rows))
+
+
+def tile_rows(
+    pixels: Pixels, layout: Layout | None = None
+) -> Iterator[Float32[np.ndarray, "tile slice view h w"]] | None:
+    """Returns the same row by row of tiles, so that never more than one row is copied."""
+    n, views, rows, cols = pixels.shape
+    down, across = tile_layout(rows, cols) if layout is None else layout
+    if down * across < 4:
+        return None
+    h, w = rows // down, cols // across
+
+    def one(row: int) -> Float32[np.ndarray, "tile slice view h w"]:
+        band = pixels[:, :, row * h : (row + 1) * h, : across * w].reshape(n, views, h, across, w)
+        return np.ascontiguousarray(band.transpose(3, 0, 1, 2, 4))
+
+    return (one(row) for row in range(down))
 
 
 def tiled_scores(
@@ -35,7 +75,7 @@ def tiled_scores(
     codes: float,
     statistics: Mapping[str, Statistic],
     measure: Measure,
-    layout: tuple[int, int],
+    layout: Layout,
 ) -> tuple[PerImage, Tiled] | None:
     """Returns a measure of each image, and of its tiles row by row; None where tiles want their own pass.
 
@@ -65,7 +105,7 @@ def _both_sums(
     statistic: Statistic,
     parts: Collection[str],
     size: tuple[int, int],
-    layout: tuple[int, int],
+    layout: Layout,
 ) -> tuple[Sums, Sums]:
     """Returns a statistic of whole images, maps (map, image), and of their tiles, (map, tile, image)."""
     assert statistic.cells is not None

@@ -1,7 +1,7 @@
-"""The default measure without a compiled kernel: OpenCV blurs, NumPy sums.
+"""The default measure without compiled kernels: OpenCV filters, NumPy sums.
 
 Compiling takes seconds, and a first answer should not wait for it. On large pictures this is nearly as fast
-as the kernel (`kernels.distance_cells`), whose answers it gives but for rounding.
+as the kernels (`distance_cells`, `sobel_cells`), whose answers it gives but for rounding.
 """
 
 from itertools import pairwise
@@ -39,4 +39,19 @@ def distance_sums(
             change /= blur
             columns = change.sum(axis=0, dtype=np.float64)[cols[0] : cols[-1]]
             sums[r] = np.add.reduceat(columns, cols[:-1] - cols[0])
+    return found
+
+
+def magnitude_sums(images: Images, rows: Edges, cols: Edges) -> Float[np.ndarray, "image 2 r c"]:
+    """Returns the sums of the gradient's magnitude and its square over cells; see `kernels.sobel_cells`."""
+    import cv2  # noqa: PLC0415 (start-up time)
+
+    found = np.empty((len(images), 2, len(rows) - 1, len(cols) - 1))
+    for image, sums in zip(images, found, strict=True):
+        across, down = (cv2.Sobel(image, cv2.CV_32F, dx, 1 - dx)[1:-1, 1:-1] for dx in (1, 0))
+        for r, (first, last) in enumerate(pairwise(rows)):
+            square = across[first:last] ** 2 + down[first:last] ** 2
+            for of, response in enumerate((np.sqrt(square), square)):
+                columns = response.sum(axis=0, dtype=np.float64)[cols[0] : cols[-1]]
+                sums[of, r] = np.add.reduceat(columns, cols[:-1] - cols[0])
     return found

@@ -14,13 +14,12 @@ from typing import Final
 import numpy as np
 
 from dioptre.loop.confidence import Observation, reach_of
-from dioptre.loop.inputs import tiles_of
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, observe_curve, observe_posterior
-from dioptre.methods import METHODS, find_method, scores
-from dioptre.methods.base import ANY, WHOLE, Method
-from dioptre.methods.frame import MEASURES
+from dioptre.methods import METHODS, find_method, scores, tile_curves
+from dioptre.methods.base import ANY, WHOLE, Method, scores_slices
+from dioptre.methods.tiles import tiles_of
 from dioptre.optics import FocusGrid
 from dioptre.pipeline.processes import run_pieces
 from dioptre.pipeline.settings import Simulation
@@ -123,10 +122,10 @@ def _answers(trial: Trial, fault: Fault, one: SimulatedSweep, rng: np.random.Gen
     """Yields what all methods answer to one sweep."""
     methods = [find_method(key) for key in trial.keys]
     start = int(rng.integers(one.sweep.slices))
-    others = [method for method in methods if method.key not in MEASURES]
+    others = [method for method in methods if not scores_slices(method.build())]
     traces = {views: Traces.of(one.seen(views)) for views in {method.views for method in others}}
     if not fault.told:
-        measures = [method for method in methods if method.key in MEASURES]
+        measures = [method for method in methods if scores_slices(method.build())]
         stride = int(rng.choice(STRIDES))
         yield from _measured(measures, one.sweep, fault.of_scene)
         fewer = one.sweep.every(stride, int(rng.integers(stride)))
@@ -151,7 +150,7 @@ def _measured(methods: Sequence[Method], sweep: Sweep, alone: bool) -> Iterator[
         tiles = tiles_of(pixels)
         assert tiles is not None
         curves = scores(FocalStack.full(pixels[None], FocusGrid.unknown(len(pixels))), keys)
-        parts = scores(FocalStack.full(tiles, FocusGrid.unknown(len(pixels))), keys)
+        parts = tile_curves(FocalStack.full(tiles, FocusGrid.unknown(len(pixels))), keys)
         asked = Asked(traces=Traces.of(pixels))
         for key in keys:
             curve = curves[key][0]

@@ -1,0 +1,109 @@
+"""A method whose parts vote: each tile of a region says where it is sharp, and none has more than its say.
+
+In a score of the whole region the part with the most contrast decides, and what moves through its border
+counts as contrast too: breathing carries bright things in and out. A tile's curve, scaled to its own range,
+says no more than where that tile is sharp; the mean of all is highest where most of the region is. Training
+or a known camera is not needed for it.
+
+A tile's say is the square root of how much its contrast changes over the stack: a plain one, whose curve is
+noise, has little.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.methods.contrast import Contrast
+from dioptre.methods.tiles import tiles_of
+from dioptre.optics import FocusGrid
+from dioptre.posterior import Scores
+from dioptre.stack import FocalStack
+
+Curve = Float[np.ndarray, " n"]
+Tiles = Float[np.ndarray, "tile n"]
+
+SAY: Final = 0.5  # power of the part of its contrast that a tile's curve changes by
+VOTES_BY: Final = {"dioptre-vote": "dioptre-contrast"}  # the measure of each method whose parts vote
+
+
+def ballots(tiles: Tiles) -> Tiles:
+    """Returns how each tile votes: its curve from 0, lowest, to its say, highest; 0 where it tells nothing.
+
+    Slices that a tile does not score are minus infinity and get no vote of it.
+
+    Args:
+        tiles: Scores of a measure that is never negative.
+    """
+    scored = np.isfinite(tiles)
+    lowest = np.min(tiles, axis=1, where=scored, initial=np.inf, keepdims=True)
+    highest = np.max(tiles, axis=1, where=scored, initial=0.0, keepdims=True)
+    tells = highest > lowest
+    span = np.where(tells, highest - np.where(tells, lowest, 0.0), 1.0)
+    say = np.where(tells, span / np.where(tells, highest, 1.0), 0.0) ** SAY
+    height = np.where(scored & tells, tiles - np.where(tells, lowest, 0.0), 0.0) / span
+    return say * height
+
+
+@dataclass(frozen=True)
+class Voting:
+    """A measure by which the tiles of a region vote, as an Autofocuser.
+
+    Of a region that is too small for four tiles, the measure itself decides.
+    """
+
+    key: str
+    measure: Contrast
+    identity: str = ""
+    by_slice: ClassVar[bool] = True
+
+    def without_compiling(self) -> "Voting":
+        """Returns the same method for a first answer, which does not wait for a compiler."""
+        return replace(self, measure=self.measure.without_compiling())
+
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+        """Returns why it cannot see such patches, if it cannot."""
+        return self.measure.refusal(grid, shape, views)
+
+    def scores(self, stack: FocalStack) -> Scores:
+        """Returns the share of the vote that each slice has, (batch, n)."""
+        whole = self.measure.scores(stack)
+        green = stack.green()
+        for at, pixels in enumerate(green.pixels):
+            tiles = tiles_of(pixels)
+            if tiles is not None:
+                each = np.broadcast_to(green.indices[at], (len(tiles), green.indices.shape[1]))
+                parts = FocalStack(tiles, each.copy(), stack.grid, view_codes=stack.view_codes)
+                whole[at] = self.elected(whole[at], self.measure.scores(parts))
+        return whole
+
+    def elected(self, curve: Curve, tiles: Tiles | None) -> Curve:
+        """Returns the curve of a region by the votes of its tiles.
+
+        Args:
+            curve: The scores of its slices by the measure; minus infinity for those that have none.
+            tiles: Those of its tiles; None if it has none, so that the measure decides.
+        """
+        votes = None if tiles is None else ballots(tiles).mean(axis=0)
+        if votes is None or not votes.any():
+            return curve
+        return np.where(np.isfinite(curve), votes, -np.inf)
+
+    def posterior(self, stack: FocalStack) -> None:
+        """Returns None: votes are for slices."""
+        del stack
+
+
+@dataclass(frozen=True)
+class VotingFamily:
+    """The methods whose parts vote."""
+
+    def build(self, key: str) -> Voting:
+        """Returns one of them."""
+        return Voting(key, Contrast(VOTES_BY[key]))
+
+    def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
+        """Returns the scores of several of them."""
+        return {key: self.build(key).scores(stack) for key in keys}
