@@ -11,8 +11,10 @@ from dioptre.cameras.replay import ReplayCamera
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.search import (
     LOOKS_APART,
+    LOOKS_STRADDLE,
     NEVER,
     NO_LOOK,
+    SAME_SIDE,
     SearchPolicy,
     Trail,
     askers_of,
@@ -77,6 +79,19 @@ def stacks() -> FocalStack:
     return FocalStack.full(pixels, GRID, where=np.array([[0.1, 0.2], [-0.3, 0.4]]), view_codes=99.0)
 
 
+def plainly_beyond(chances: list[float], start: int, policy: SearchPolicy) -> int:
+    """Returns where a second look loses least, one subject after the other."""
+
+    def lost(look: int) -> float:
+        total = 0.0
+        for subject, chance in enumerate(chances, -1):
+            between = start < subject < look or look < subject < start
+            total += chance * (abs(abs(look - subject) - policy.straddles) + (0 if between else SAME_SIDE))
+        return total
+
+    return min((look for look in range(N) if abs(look - start) >= max(1, policy.apart)), key=lost)
+
+
 def plain(
     stack: FocalStack, scene: int, start: int, ask: list[Ask], policy: SearchPolicy
 ) -> tuple[list[int], list[np.ndarray]]:
@@ -92,7 +107,9 @@ def plain(
         near = sum(p for at, p in enumerate(posterior.ladder[0]) if abs(at - answer) <= 1)
         if max(near, posterior.beyond_far[0], posterior.beyond_near[0]) >= policy.sure:
             break
-        if look < policy.looks - 1:
+        if look == 0 < policy.looks - 1 and policy.straddles:
+            seen.append(plainly_beyond(np.exp(posterior.logs[0]).tolist(), start, policy))
+        elif look < policy.looks - 1:
             away = [min(abs(at - old) for old in seen) for at in range(len(scores))]
             wanted = min(policy.apart, max(away))
             seen.append(max((at for at in range(N) if away[at] >= wanted), key=lambda at, s=scores: s[at]))
@@ -182,6 +199,31 @@ def test_a_lens_looks_at_the_answer_unless_it_was_beside_it(seen: list[int], fol
     assert policy.next_position(scores, np.array([seen]))[0] == following
 
 
+def at_positions(chances: dict[int, float], positions: int = 49) -> Posterior:
+    logs = np.full((1, positions + 2), -np.inf)
+    for at, chance in chances.items():
+        logs[0, at + 1] = np.log(chance)
+    return Posterior(logs)
+
+
+@pytest.mark.parametrize(
+    ("chances", "start", "second"),
+    [
+        ({20: 1.0}, 5, 28),  # beyond the subject, as far as is best
+        ({20: 1.0}, 40, 12),
+        ({10: 0.3, 30: 0.7}, 20, 38),  # of two sides, the likelier
+        ({45: 1.0}, 30, 48),  # as far as there is room
+        ({0: 1.0}, 20, 8),  # nothing is beyond it: before it, at that distance
+        ({49: 1.0}, 40, 44),  # nearer than the ladder reaches: not within four of the first look
+    ],
+)
+def test_a_second_look_at_green_is_beyond_the_subject(
+    chances: dict[int, float], start: int, second: int
+) -> None:
+    policy = SearchPolicy(2, LOOKS_APART, straddles=8)
+    assert policy.position_beyond(at_positions(chances), np.array([start])).tolist() == [second]
+
+
 def test_the_papers_search_looks_at_the_answer_itself() -> None:
     scores = np.array([[0.0, 1.0, 5.0, 2.0]])
     assert SearchPolicy(2).next_position(scores, np.array([[2]])).tolist() == [2]
@@ -205,7 +247,8 @@ def test_a_policy_checks_itself(looks: int, apart: int) -> None:
 
 def test_each_look_is_asked_of_whom_it_is_for(stacks: FocalStack) -> None:
     assert policy_of(METHODS["three"], 3) == SearchPolicy(3, 0, NEVER)
-    assert policy_of(METHODS["any"], 5, 0.8) == SearchPolicy(5, LOOKS_APART, 0.8)
+    assert policy_of(METHODS["any"], 5, 0.8) == SearchPolicy(5, LOOKS_APART, 0.8, straddles=LOOKS_STRADDLE)
+    assert policy_of(METHODS["dioptre-any-dp"], 3).straddles == 0  # two views tell their side
     assert [len(askers_of(METHODS[key], looks, EVEN)) for key, looks in (("three", 3), ("any", 5))] == [3, 5]
     ask = askers_of(METHODS["two"], 2, EVEN)[:1]
     with pytest.raises(InputError, match="a search of 2 looks asks as often, not 1 times"):

@@ -29,6 +29,7 @@ Ask = Callable[[Looks], Posterior]
 
 NO_LOOK: Final = -1  # in a trail, after a walk has stopped
 NEVER: Final = 2.0  # a probability that is never reached
+SAME_SIDE: Final = 20.0  # indices that a second look is worse for if the subject is not between both
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,16 @@ class SearchPolicy:
             end of the ladder.
         lands: Looks at the answer itself, if it is so many indices or more from all looks so far, and only
             else keeps `apart`; the last look is at the answer if no look was. None to always keep apart.
+        straddles: The second look is meant to be about so many indices beyond the subject, as seen from the
+            first; 0 to look at the answer. One blur has two sides, and that of a look next to the subject
+            hardly tells which: from beyond it, each look tells the other's.
     """
 
     looks: int
     apart: int = 0
     sure: float = NEVER
     lands: int | None = None
+    straddles: int = 0
 
     def __post_init__(self) -> None:
         if self.looks < 1 or self.apart < 0:
@@ -70,6 +75,23 @@ class SearchPolicy:
         there = away[np.arange(len(answer)), answer] >= least
         return np.where(there, answer, following)
 
+    def position_beyond(
+        self, posterior: Posterior, first: Int[np.ndarray, " walk"]
+    ) -> Int[np.ndarray, " walk"]:
+        """Returns where to look second: where the least is expected to be lost.
+
+        Lost are an index for each that the look is nearer to the subject or farther from it than
+        `straddles`, and SAME_SIDE where the subject does not lie between both looks.
+        """
+        looks = np.arange(posterior.positions)
+        subjects = np.arange(-1, posterior.positions + 1)  # with what lies beyond the ends
+        away = looks[:, None] - subjects
+        between = away * (subjects - first[:, None])[:, None, :] > 0  # (walk, look, subject)
+        lost = np.abs(np.abs(away) - self.straddles) + SAME_SIDE * ~between
+        expected = np.einsum("wls,ws->wl", lost, np.exp(posterior.logs))
+        apart = np.abs(looks - first[:, None]) >= max(1, self.apart)
+        return np.argmin(np.where(apart, expected, np.inf), axis=1)
+
     def is_sure(self, posterior: Posterior, answer: Int[np.ndarray, " walk"]) -> Bool[np.ndarray, " walk"]:
         """Returns which walks may stop before their last look."""
         beside = np.abs(np.arange(posterior.positions) - answer[:, None]) <= 1
@@ -78,6 +100,7 @@ class SearchPolicy:
 
 
 LOOKS_APART: Final = 4  # of a method that takes any number of looks
+LOOKS_STRADDLE: Final = 8  # of such a method that sees green; two views tell their side
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +151,10 @@ def search(
         told = enough is not None and enough(posteriors[-1])
         if look == policy.looks - 1 or not going.any() or told:
             break
-        following = policy.next_position(scores[going], seen[going])
+        if look == 0 and policy.straddles:
+            following = policy.position_beyond(replace(posterior, logs=posterior.logs[going]), seen[going, 0])
+        else:
+            following = policy.next_position(scores[going], seen[going])
         walks, seen = walks[going], np.concatenate([seen[going], following[:, None]], axis=1)
     posteriors += [posteriors[-1]] * (policy.looks - len(posteriors))
     return Trail(positions, tuple(posteriors))
@@ -156,7 +182,9 @@ def policy_of(method: Method, looks: int, sure: float = NEVER) -> SearchPolicy:
         raise MethodError(f"{method.key} takes {method.looks} looks, not {looks}")
     if method.looks > 1 and not method.after:
         raise MethodError(f"{method.key} takes {method.looks} looks, and nothing says who chooses the second")
-    return SearchPolicy(looks, LOOKS_APART if method.looks == ANY else 0, sure)
+    if method.looks != ANY:
+        return SearchPolicy(looks, sure=sure)
+    return SearchPolicy(looks, LOOKS_APART, sure, straddles=LOOKS_STRADDLE if method.views == 1 else 0)
 
 
 def leaders_of(method: Method) -> list[Method]:

@@ -230,12 +230,18 @@ SHIPPED = Catalogue(
                 Stage(
                     "l2a-single-dp",
                     replace(
-                        PAPER, learning_rate=3e-3, steps=6000, crops=0.55, flips="rows", shared_stem=True
+                        PAPER,
+                        learning_rate=3e-3,
+                        steps=6000,
+                        crops=0.65,
+                        flips="rows",
+                        shared_stem=True,
+                        distillation=0.8,
                     ),
                     TWO_VIEWS,
+                    teacher="dioptre-single-dp",
                 ),
             ),
-            differs=OLDER,
         ),
         ShippedNetwork(
             (
