@@ -118,7 +118,7 @@ _ROWS: Final = (
     ),
     _contrast(
         "dioptre-contrast",
-        "Gradient Variance and Local Norm-Dist-Sq (σ = 2)",
+        "Gradient Variance and Local Norm-Dist-Sq",
         "ours, after Pech-Pacheco 2000",
         in_paper=False,
     ),

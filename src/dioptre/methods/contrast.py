@@ -333,11 +333,11 @@ MEASURES: Final[dict[str, Measure]] = {
         (("laplacian", "both"),), lambda s: s[2] + (s[3] + s[4]) / math.sqrt(2)
     ),
     "dioptre-block-dct-energy-ratio": Measure((("blocks", ""),), lambda s: s[0]),
-    # Ours: the geometric mean of two that fail in other scenes. Gradients are few and strong, so that noise
-    # hardly counts; local contrast does not heed how bright a thing is that breathing carries in.
+    # Ours: a weighted geometric mean of two that fail in other scenes. Gradients are few and strong, so that
+    # noise hardly counts; local contrast does not heed exposure, nor how bright a thing is that comes in.
     "dioptre-contrast": Measure(
         (("sobel", MAGNITUDE), ("local-2", DISTANCE)),
-        lambda sobel, local: np.sqrt(sobel.variance(0, 1) * local.mean(2)),
+        lambda sobel, local: sobel.variance(0, 1) ** 0.25 * local.mean(2) ** 0.75,
     ),
 }
 
