@@ -168,16 +168,17 @@ class Doubter(Probable):
 
 
 @pytest.mark.parametrize(
-    ("width", "fallback", "swept"), [(4.0, "sweep", False), (60.0, "sweep", True), (4.0, "always", True)]
+    ("width", "start", "fallback", "swept"),
+    [(4.0, 20, "sweep", False), (60.0, 28, "sweep", True), (4.0, 20, "always", True)],
 )
 def test_looks_that_are_not_sure_are_swept_if_they_know_nothing_or_it_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, width: float, fallback: str, swept: bool
+    monkeypatch: pytest.MonkeyPatch, width: float, start: int, fallback: str, swept: bool
 ) -> None:
     row = Method("doubter", "Doubter", Problem.SINGLE_GREEN, FamilyOf(Doubter), "test", looks=ANY)
     monkeypatch.setitem(METHODS, "doubter", row)
     monkeypatch.setattr(Doubter, "width", width)
     camera = LensCamera(31)
-    result = Autofocus(camera, "doubter", start=20, on_failure="stay", fallback=fallback).run()
+    result = Autofocus(camera, "doubter", start=start, on_failure="stay", fallback=fallback).run()
     assert (result.method != "doubter") is swept
     assert swept or (result.state, result.reasons) == (State.FAILED, (Reason.UNSURE,))
     assert swept or len(camera.visited) == 4
