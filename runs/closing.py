@@ -78,7 +78,7 @@ def searched(path: Path, views: int) -> list[State]:
     stack = FocalStack.full(pixels[None], CameraModel.pixel3().grid, where=film["where"][None])
     stack = stack if views == 2 else stack.green()
     method, looks = find_method(SEVERAL_LOOKS[views]), LOOKS[views]
-    policy = replace(policy_of(method, looks), apart=BESIDE, lands=LANDS)
+    policy = replace(policy_of(method, looks), apart=BESIDE, lands=LANDS, straddles=0)
     ask = [_with_contrast(one) for one in askers_of(method, looks, DepthPrior.even())]
     trail = search(np.array([int(film["start"])]), see_stack(stack, 0), ask, policy)
     return list(_states(trail, round(float(film["truth"]))))

@@ -371,7 +371,7 @@ def _policy(method: Method, looks: int, sure: float | None) -> SearchPolicy:
     if sure is not None:
         return policy_of(method, looks, sure)
     policy = policy_of(method, looks)
-    return replace(policy, apart=BESIDE, lands=LANDS) if method.looks == ANY else policy
+    return replace(policy, apart=BESIDE, lands=LANDS, straddles=0) if method.looks == ANY else policy
 
 
 def _ladder(camera: Camera) -> Ladder:
