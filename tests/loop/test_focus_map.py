@@ -177,6 +177,7 @@ def test_white_patches_are_not_focused(frames: np.ndarray) -> None:
         ({"method": "wavelet-sum"}, MethodError, "did you mean"),
         ({"method": "l2a-stack-green"}, MethodError, "dual-pixel measures, not the network l2a-stack-green"),
         ({"method": "dioptre-any-dp"}, MethodError, "not the network dioptre-any-dp"),
+        ({"method": "dioptre-vote"}, MethodError, "takes measures: dioptre-contrast"),
         ({"size": 8}, InputError, "patches of 8 pixels at stride 24 do not fit a frame of 256 x 112"),
         ({"size": 113}, InputError, "patches of 113 pixels"),
         ({"stride": 0}, InputError, "at stride 0"),

@@ -5,8 +5,9 @@ import pytest
 from tests.loop.lens_world import LensCamera
 
 from dioptre.loop.autofocus import Autofocus
-from dioptre.loop.sweeping import COARSE, around, between, first_round, fitted_peak
+from dioptre.loop.sweeping import COARSE, Measure, around, between, first_round, fitted_peak
 from dioptre.loop.verdict import Reason, State
+from dioptre.methods import METHODS
 from dioptre.optics import FocusGrid
 
 
@@ -81,3 +82,8 @@ def test_stars_are_measured_where_their_light_is() -> None:
     assert result.method == "gradient-magnitude-variance"
     assert Reason.TOO_DARK not in result.reasons
     assert len(camera.visited) < 40
+
+
+def test_a_sweep_is_scored_by_the_measure_that_parts_vote_by() -> None:
+    assert Measure(METHODS["dioptre-vote"]).method.key == "dioptre-contrast"
+    assert Measure(METHODS["wavelet-sum-2"]).method.key == "wavelet-sum-2"

@@ -57,10 +57,10 @@ from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Reason, Verdict, judge, judge_posterior
 from dioptre.methods import Method
-from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer, measure_of
+from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer
 from dioptre.methods.learned import Learned
 from dioptre.methods.tiles import tile_layout, tiles_of
-from dioptre.methods.voting import Voting, ballots
+from dioptre.methods.voting import Voting, ballots, measure_of
 from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
 from dioptre.stack import VIEW_CODES, FocalStack

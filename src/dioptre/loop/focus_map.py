@@ -29,6 +29,7 @@ from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.methods.tiles import TILES
+from dioptre.methods.voting import VOTES_BY
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 
@@ -131,6 +132,8 @@ def _measure_of(method: Any) -> str:
     if not isinstance(method, str):
         raise MethodError(f"focus_map() takes the key of a measure, not {method!r}")
     key = find_method(method).key
+    if key in VOTES_BY:
+        raise MethodError(f"focus_map() takes measures: {VOTES_BY[key]}, by which the parts of {key} vote")
     if key not in MEASURES:
         raise MethodError(f"focus_map() takes contrast and dual-pixel measures, not the network {method}")
     return key

@@ -22,8 +22,9 @@ from dioptre.loop.exposure import Exposure, SliceExposures
 from dioptre.loop.regions import Region
 from dioptre.loop.slices import Slices, stream
 from dioptre.loop.traces import Samples, Traces, shown_blocks
-from dioptre.methods.base import Autofocuser, measure_of, scores_slices
+from dioptre.methods.base import Autofocuser, scores_slices
 from dioptre.methods.tiles import Layout, tile_layout, tile_rows
+from dioptre.methods.voting import measure_of
 from dioptre.stack import FocalStack
 
 Pixels = Float32[np.ndarray, "slice view row col"]

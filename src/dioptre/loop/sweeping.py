@@ -28,6 +28,7 @@ from dioptre.loop.traces import Traces
 from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
+from dioptre.methods.voting import VOTES_BY
 from dioptre.stack import VIEW_CODES
 
 COARSE: Final = (9, 21)  # positions of the first round, at least and at most
@@ -102,10 +103,14 @@ class Measure:
     """Who scores frames: a measure of the whole region, or of where its light is.
 
     Args:
-        method: The measure; None to choose by what is seen.
+        method: The measure, or a method whose parts vote by one; None to choose by what is seen.
     """
 
     def __init__(self, method: Method | None) -> None:
+        if (
+            method is not None and method.key in VOTES_BY
+        ):  # a vote is taken among all slices, once they are there
+            method = find_method(VOTES_BY[method.key])
         self.given = method
         self.method = find_method(DEFAULT_METHOD) if method is None else method
         self.windows: Int[np.ndarray, "place 2"] | None = None

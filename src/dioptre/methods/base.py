@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int
@@ -60,14 +60,6 @@ def first_to_answer(focuser: Autofocuser) -> Autofocuser:
     Who can has a `without_compiling`.
     """
     return focuser.without_compiling() if hasattr(focuser, "without_compiling") else focuser
-
-
-def measure_of(focuser: Autofocuser) -> Autofocuser:
-    """Returns who scores slices and tiles: of a method whose parts vote, the measure that they vote by.
-
-    Who has one has it as `measure`.
-    """
-    return cast("Autofocuser", getattr(focuser, "measure", focuser))
 
 
 @runtime_checkable

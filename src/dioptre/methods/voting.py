@@ -16,6 +16,7 @@ from typing import ClassVar, Final
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.methods.base import Autofocuser
 from dioptre.methods.contrast import Contrast
 from dioptre.methods.tiles import tiles_of
 from dioptre.optics import FocusGrid
@@ -94,6 +95,11 @@ class Voting:
     def posterior(self, stack: FocalStack) -> None:
         """Returns None: votes are for slices."""
         del stack
+
+
+def measure_of(focuser: Autofocuser) -> Autofocuser:
+    """Returns who scores slices and tiles: of a method whose parts vote, the measure that they vote by."""
+    return focuser.measure if isinstance(focuser, Voting) else focuser
 
 
 @dataclass(frozen=True)
