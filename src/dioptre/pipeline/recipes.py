@@ -171,8 +171,6 @@ GREEN_STACKS = replace(
 STACK_SETTINGS = RunSettings(validate_patches=512)
 LOOKS_SETTINGS = RunSettings(validate_every=1000)
 
-OLDER = "it was trained by an earlier row, on an earlier simulator: kinder scenes, nothing beyond the ladder"
-
 
 SHIPPED = Catalogue(
     STORES,
