@@ -1,6 +1,7 @@
 """Where a rig fails, and whether it knows: repeated texture, plain walls, the dark, edges of depth, the rim.
 
     python -m benchmarks.hard_scenes --rooms 2 --figure OUT.jpg    eight captures: ten minutes of one core
+    python -m benchmarks.hard_scenes --rooms 1 --kinds repeated dark
 
 One rig stands before the same rooms four times: as they are, in the dark, and with wall and table covered by
 cells that repeat, or by nothing but their grain. The frames are the phone's binned by 4. Poses are those that
@@ -178,9 +179,11 @@ def draw(scenes: Sequence[Scene], found: Sequence[tuple[CameraMaps, ...] | None]
     """Draws a row for each kind: picture, true depth, found depth, where it is sure, and sure and wrong."""
     rows = []
     for kind in KINDS:
-        scene, maps = next((one, its) for one, its in zip(scenes, found, strict=True) if one.kind == kind)
-        if maps is None:
+        both = zip(scenes, found, strict=True)
+        drawn = next(((one, maps) for one, maps in both if one.kind == kind and maps is not None), None)
+        if drawn is None:
             continue
+        scene, maps = drawn
         middle = maps[0]
         truth = true_depth(scene.seen[0], MAP_FACTOR)[: middle.dioptres.shape[0]]
         most = float(np.percentile(truth, 99.5))
@@ -207,10 +210,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rooms", type=int, default=2)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seed", type=int, default=31)
     parser.add_argument("--figure", type=Path, default=None)
     given = parser.parse_args()
-    scenes = [take(given.seed, room, kind) for room in range(given.rooms) for kind in KINDS]
+    scenes = [take(given.seed, room, kind) for room in range(given.rooms) for kind in given.kinds]
     found = reconstruct_scenes(scenes, nominal_of(given.seed))
     print_scenes(scenes, found)
     if given.figure is not None:
