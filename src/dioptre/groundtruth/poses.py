@@ -142,7 +142,13 @@ class Adjusted:
 
     @classmethod
     def from_arrays(cls, kept: Mapping[str, np.ndarray]) -> "Adjusted":
-        """Returns what `arrays` gave."""
+        """Returns what `arrays` gave.
+
+        Raises:
+            InputError: If an older version gave it.
+        """
+        if "expected_px" not in kept:
+            raise InputError("the points of a capture are those of an older dioptre: reconstruct it anew")
         names = ("turns", "centres", "focals", "zooms", "shifts", "outwards", "bend")
         found, start = (Lenses(*(kept[f"{when}_{name}"] for name in names)) for when in ("found", "start"))
         spacing, explained, ratio = (float(one) for one in kept["numbers"])
