@@ -31,7 +31,7 @@ ARM, FOCAL, NOISE = 0.06, 1600.0, 0.3
 CROSS = ARM * np.array(
     [(0.0, 0.0, 0.0), (0.0, 1.0, 0.18), (0.0, -1.0, 0.0), (-1.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
 )
-EXPECTED = Expected(focal=0.05, zoom=0.0, shift_px=0.0, pixel=NOISE)
+EXPECTED = Expected(focal=0.05, zoom=0.0, shift_px=0.0, outwards=0.0, pixel=NOISE)
 NAMES = ("center", "left", "right", "top", "bottom")
 
 Solver = Callable[[Bundle, Lenses], Bundle]
@@ -45,14 +45,16 @@ def draw(seed: int, points: int) -> tuple[Bundle, Bundle, Lenses]:
     centres = CROSS + 0.002 * rng.standard_normal((count, 3))
     turns[0], centres = 0, centres - centres[0]
     focals = FOCAL * (1 + 0.002 * rng.standard_normal(count))
-    fixed = np.ones(count), np.zeros((count, 2))
+    fixed = np.ones(count), np.zeros((count, 2)), np.zeros((count, 2))
     true = Lenses(turns, centres, focals, *fixed, np.array([-0.02, 0.03]))
     where = np.concatenate(
         [rng.uniform((-0.6, -0.45), (0.6, 0.45), (points, 2)), rng.uniform(0.3, 8, (points, 1))], axis=1
     )
     point, image = (one.ravel() for one in np.meshgrid(np.arange(points), np.arange(count), indexing="ij"))
     spacing = float(np.mean(np.linalg.norm(centres[1:], axis=1)))
-    bundle = Bundle(true, where, np.arange(count), point, image, np.zeros((len(point), 2)), spacing)
+    bundle = Bundle(
+        true, where, np.arange(count), np.zeros(count), point, image, np.zeros((len(point), 2)), spacing
+    )
     bundle = replace(bundle, places=project(bundle) + NOISE * rng.standard_normal((len(point), 2)))
     meant = Lenses(np.zeros((count, 3)), CROSS, np.full(count, 1.03 * FOCAL), *fixed, np.zeros(2))
     wrong = where * rng.uniform(0.8, 1.2, where.shape)

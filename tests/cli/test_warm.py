@@ -6,5 +6,5 @@ from dioptre.methods.measure import kernels
 
 def test_the_default_measure_is_compiled(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warm"]) == 0
-    assert capsys.readouterr().out == "compiled: 1 of 48 measures\n"
+    assert capsys.readouterr().out == "compiled: 1 of 49 measures\n"
     assert kernels().distance_cells.signatures

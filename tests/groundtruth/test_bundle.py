@@ -11,6 +11,7 @@ ARM = 0.06
 CROSS = ARM * np.array(
     [(0.0, 0.0, 0.0), (0.0, 1.0, 0.18), (0.0, -1.0, 0.0), (-1.0, 0.0, 0.0), (1.0, 0.0, 0.0)]
 )
+OUTWARDS = np.array([2e-4, -5e-5])  # for a dioptre out of focus, and of a lens that is off its told focus
 
 
 def rig(seed: int, points: int = 300, slices: int = 3, noise: float = 0.0) -> tuple[Bundle, Lenses]:
@@ -24,18 +25,20 @@ def rig(seed: int, points: int = 300, slices: int = 3, noise: float = 0.0) -> tu
     zooms = np.tile(1 + 0.02 * np.arange(slices), cameras)
     true = Lenses(
         turns, centres, 1600 * (1 + 0.002 * rng.standard_normal(cameras)), zooms,
-        rng.normal(0, 0.2, (images, 2)), np.array([-0.02, 0.03]),
+        rng.normal(0, 0.2, (images, 2)), OUTWARDS * np.ones((cameras, 1)), np.array([-0.02, 0.03]),
     )  # fmt: skip
     rays = rng.uniform((-0.6, -0.45), (0.6, 0.45), (points, 2))
     where = np.concatenate([rays, rng.uniform(0.3, 8, (points, 1))], axis=1)
     camera = np.repeat(np.arange(cameras), slices)
     point, image = (one.ravel() for one in np.meshgrid(np.arange(points), np.arange(images), indexing="ij"))
     spacing = float(np.mean(np.linalg.norm(centres[1:], axis=1)))
-    bundle = Bundle(true, where, camera, point, image, np.zeros((len(point), 2)), spacing)
+    focus = np.tile(np.linspace(0.5, 6.5, slices), cameras)
+    bundle = Bundle(true, where, camera, focus, point, image, np.zeros((len(point), 2)), spacing)
     places = project(bundle) + noise * rng.standard_normal((len(point), 2))
     meant = Lenses(
-        np.zeros((cameras, 3)), CROSS, np.full(cameras, 1600.0), zooms, np.zeros((images, 2)), np.zeros(2)
-    )
+        np.zeros((cameras, 3)), CROSS, np.full(cameras, 1600.0), zooms, np.zeros((images, 2)),
+        np.zeros((cameras, 2)), np.zeros(2),
+    )  # fmt: skip
     return replace(bundle, places=places), meant
 
 
@@ -85,3 +88,15 @@ def test_the_spacing_gives_metres() -> None:
         Expected(pixel=0.3),
     )
     assert np.median(twice.points[:, 2] / bundle.points[:, 2]) == pytest.approx(0.5, rel=0.01)
+
+
+def test_blur_that_moves_things_outwards_is_not_taken_for_a_turn() -> None:
+    bundle, meant = rig(7, noise=0.05)
+    near = np.abs(bundle.focus[bundle.image] - bundle.points[bundle.point, 2]) < 2
+    start = replace(bundle, lenses=meant).keep(np.flatnonzero(near))
+    off = {}
+    for outwards in (0.0, 3e-4):
+        found = adjust(start, meant, Expected(pixel=0.1, outwards=outwards)).lenses
+        off[outwards] = float(np.degrees(np.abs(found.turns - bundle.lenses.turns).max()))
+    assert off[3e-4] < 0.01 < off[0.0]
+    assert np.abs(found.outwards[:, 0] - OUTWARDS[0]).max() < 0.3 * OUTWARDS[0]

@@ -75,6 +75,10 @@ def test_a_capture_takes_over_the_rig_and_survives_a_file() -> None:
     motion = Motion(np.ones(2), np.zeros((2, 2)))
     one = Adjusted(bundles[0], meant, EXPECTED, np.arange(2), (motion,) * 5, 0.9, 1.0)
     held = hold_rig(Adjusted.from_arrays(one.arrays()), Rig.of(true))
+    assert held.expected.shift_px == EXPECTED.shift_px
+    older = {name: values for name, values in one.arrays().items() if name != "expected_px"}
+    with pytest.raises(InputError, match="older dioptre"):
+        Adjusted.from_arrays(older)
     assert np.allclose(held.bundle.lenses.turns, true.turns, atol=1e-12)
     assert np.array_equal(held.bundle.lenses.focals, true.focals)
     assert not np.array_equal(held.bundle.points, bundles[0].points)

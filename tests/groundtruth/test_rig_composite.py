@@ -30,6 +30,16 @@ def test_the_axis_is_followed_through_the_sweep() -> None:
     assert np.array_equal(found.zoom, motion.zoom)
 
 
+def test_what_grows_on_one_side_is_not_taken_for_the_axis() -> None:
+    """All there is to see lies at the right and moves outwards from slice to slice: the axis stays."""
+    rng = np.random.default_rng(2)
+    picture = np.full((120, 160), 0.5, np.float32)
+    picture[:, 90:] = cv2.GaussianBlur(rng.random((120, 70)).astype(np.float32), (0, 0), 1.5)
+    zoom = 1 + 0.004 * np.arange(9)
+    slices = np.stack([warp(picture, 1 / float(one) ** 1.5, np.zeros(2)) for one in zoom])
+    assert np.abs(align(slices, zoom).shift).max() < 0.05
+
+
 def test_the_composite_is_sharp_on_both_sides() -> None:
     slices, motion, picture = sweep(1)
     made = compose(slices, motion)

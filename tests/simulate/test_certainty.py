@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dioptre.optics import CameraModel
-from dioptre.simulate.certainty import SQUARE, certain, contrast, sharp_picture
+from dioptre.simulate.certainty import REACH, certain, contrast, sharp_picture
 from dioptre.simulate.device import Device
 from dioptre.simulate.frame import Seen, true_depth
 from dioptre.simulate.rig import lone_phone
@@ -46,6 +46,22 @@ def test_texture_is_sure_and_what_is_plain_is_not() -> None:
     assert sure(seen(board(2.0, picture=plain))).mean() == 0
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_stripes_are_not_sure_whichever_way_they_run(axis: int) -> None:
+    striped = np.broadcast_to(TEXTURE.take([0], axis=axis), TEXTURE.shape).copy()
+    light, depth = sharp_picture(seen(board(2.0, picture=striped)), (0, 0), FRAME)
+    assert contrast(light, 0.3, Noise(), FACTOR)[1].mean() > 10
+    assert not certain(light, depth, 0.3, Noise(), FACTOR).any()
+
+
+def test_nothing_at_all_has_no_contrast_and_no_warning() -> None:
+    bright = np.zeros(FRAME, np.float32)
+    bright[:, :40] = 3.0
+    relative, signal = contrast(bright, 0.3, Noise(), FACTOR)
+    assert relative.min() >= 0
+    assert np.isfinite(signal).all()
+
+
 def test_texture_below_the_noise_is_not_sure() -> None:
     faint = 0.5 + 0.1 * (TEXTURE - 0.5)
     loud = replace(Noise(), read=400.0)
@@ -60,8 +76,8 @@ def test_the_surroundings_of_an_edge_of_depth_are_not_sure() -> None:
     edges = np.flatnonzero(np.abs(np.diff(depth[row])) > 1)
     assert len(edges) == 2
     for edge in edges:
-        assert not where[row, edge - SQUARE // 2 + 1 : edge + SQUARE // 2].any()
-    assert where[row, : edges[0] - SQUARE].all()
+        assert not where[row, edge - REACH // 2 + 1 : edge + REACH // 2].any()
+    assert where[row, : edges[0] - REACH // 2].all()
 
 
 def test_signal_over_noise_falls_with_the_noise_and_contrast_does_not() -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dioptre.simulate.texture import crumpled, dead_leaves, glyphs, photograph, roughness
+from dioptre.simulate.texture import crumpled, dead_leaves, glyphs, photograph, repeated, roughness
 
 ROWS, COLS = 160, 200
 
@@ -131,3 +131,23 @@ def test_crumpling_moves_places_and_keeps_greys() -> None:
     assert moved.max() <= 1
     assert 0.01 < np.abs(moved - flat).mean() < 0.2
     np.testing.assert_array_equal(crumpled(np.ones_like(flat), np.random.default_rng(3), 6.0), 1.0)
+
+
+def _one_way(picture: np.ndarray) -> float:
+    """Returns how far the gradients of a picture run one way: 1 for stripes, 0 for no way."""
+    down, across = np.gradient(picture)
+    tensor = np.array(
+        [[(across**2).mean(), (across * down).mean()], [(across * down).mean(), (down**2).mean()]]
+    )
+    low, high = np.linalg.eigvalsh(tensor)
+    return float((high - low) / (high + low))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_repeats_is_stripes_or_cells_as_asked_or_as_drawn(seed: int) -> None:
+    stripes, cells, drawn = (
+        repeated(192, np.random.default_rng(seed), 24.0, one) for one in (True, False, None)
+    )
+    assert _one_way(stripes) > 0.95
+    assert _one_way(cells) < 0.9
+    assert np.array_equal(drawn, stripes) or np.array_equal(drawn, cells)

@@ -23,6 +23,7 @@ ROUNDS = 40  # of Levenberg and Marquardt, at most
 SETTLED = 1e-7  # relative fall of the cost, while steps are nearly undamped
 UNDAMPED = 1e-6
 FIRST_DAMPING = 1e-4
+FOCUS_OFF = 0.4  # dioptres by which a lens is off its told focus, as a deviation
 CAUCHY = 2.0  # residuals in deviations from which on they are weighed down
 
 
@@ -36,6 +37,7 @@ class Expected:
         focal: Of a camera's focal length, relative.
         zoom: Of a picture's scale, relative.
         shift_px: Of where the axis meets a picture.
+        outwards: Of how far a dioptre out of focus moves things outwards, tangents.
         axis_px: Of the mean of that over a camera's pictures: turning a camera moves all of it as well, so
             that the axis is by definition where it is on the average.
         bend: Of each coefficient of the distortion.
@@ -48,6 +50,7 @@ class Expected:
     focal: float = 0.004
     zoom: float = 3e-4
     shift_px: float = 0.3
+    outwards: float = 3e-4
     axis_px: float = 0.03
     bend: float = 0.05
     spacing: float = 1e-5
@@ -94,6 +97,7 @@ def _deviations(bundle: Bundle, expected: Expected) -> Float[np.ndarray, " unkno
             np.full(cameras, expected.focal),
             np.full(images, expected.zoom),
             np.full(2 * images, expected.shift_px),
+            np.tile([expected.outwards, FOCUS_OFF * expected.outwards], cameras),
             np.full(2, expected.bend),
         ]
     )
@@ -109,6 +113,7 @@ def _strayed(bundle: Bundle, start: Lenses) -> Float[np.ndarray, " unknown"]:
             np.log(now.focals / start.focals),
             np.log(now.zooms / start.zooms),
             (now.shifts - start.shifts).ravel(),
+            (now.outwards - start.outwards).ravel(),
             now.bend - start.bend,
         ]
     )
@@ -118,7 +123,7 @@ def _moved(
     bundle: Bundle, cameras: Float[np.ndarray, " unknown"], points: Float[np.ndarray, "_ 3"]
 ) -> Bundle:
     """Returns the bundle a step away."""
-    t, c, f, z, s, b, end = offsets(bundle)
+    t, c, f, z, s, o, b, end = offsets(bundle)
     old = bundle.lenses
     turns = (Rotation.from_rotvec(cameras[t:c].reshape(-1, 3)) * Rotation.from_rotvec(old.turns)).as_rotvec()
     lenses = Lenses(
@@ -126,7 +131,8 @@ def _moved(
         old.centres + bundle.spacing_m * cameras[c:f].reshape(-1, 3),
         old.focals * np.exp(cameras[f:z]),
         old.zooms * np.exp(cameras[z:s]),
-        old.shifts + cameras[s:b].reshape(-1, 2),
+        old.shifts + cameras[s:o].reshape(-1, 2),
+        old.outwards + cameras[o:b].reshape(-1, 2),
         old.bend + cameras[b:end],
     )
     return replace(bundle, lenses=lenses, points=bundle.points + points)
@@ -139,7 +145,7 @@ def _ties(
 
     First the spacing, then the mean axis of each camera, x and y.
     """
-    _, c, f, _, s, _, unknowns = offsets(bundle)
+    _, c, f, _, s, _, _, unknowns = offsets(bundle)
     error, by_centre = spacing_error(bundle.lenses.centres, bundle.spacing_m)
     cameras = len(bundle.lenses.focals)
     slopes = np.zeros((1 + 2 * cameras, unknowns))
@@ -202,7 +208,7 @@ def tell_rig(
     product = (both @ inverse).transpose(1, 0, 2).reshape(len(system.free), -1)
     reduced = system.cameras - product @ system.both.T
     right = system.camera_slope - product @ system.point_slope.ravel()
-    _, _, _, z, _, b, _ = offsets(bundle)
+    _, _, _, z, _, _, b, _ = offsets(bundle)
     own = (system.free >= z) & (system.free < b)
     across = reduced[np.ix_(~own, own)] @ np.linalg.inv(reduced[np.ix_(own, own)])
     return reduced[np.ix_(~own, ~own)] - across @ reduced[np.ix_(own, ~own)], right[~own] - across @ right[

@@ -6,11 +6,15 @@ reference has the far slice's scale, and the mean of all shifts is 0: the camera
 average.
 
 The scale of a slice follows from its focus distance, to a few parts in a hundred thousand. It is not measured
-here: blur that grows from slice to slice looks like scale, and would be taken for it. The axis wanders by a
-fraction of a pixel from slice to slice, so that each pair is aligned by least squares on the gradients, gain
-and offset fitted with it; the steps are then added up. Only what is sharp in both counts: the halves of the
-pupil are not equally bright, so that blur moves things sideways.
+here: off axis blur moves things outwards, and blur that grows from slice to slice would be taken for scale.
+It must not be taken for the axis either, which wanders by a fraction of a pixel from slice to slice: if what
+is sharp lies on one side of the picture, scale and shift look alike, and small errors add up over a sweep.
+So each pair is aligned by least squares on the gradients, gain and offset fitted with it, and with them one
+scale for the whole sweep, as a power of what the focus distances say, which is then forgotten. The steps are
+added up. What is sharp in both counts most: what is blurred is moved sideways too.
 """
+
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -20,12 +24,14 @@ from dioptre.errors import InputError
 from dioptre.groundtruth.register import Motion
 
 SMOOTHING_PX = 1.5  # sigma that slices are smoothed with before they are compared
-ROUNDS = 2  # of least squares
+ROUNDS = 4  # of least squares
 SHARPNESS_PX = 3.0  # sigma of the window in which sharpness is judged
 WEIGHT_POWER = 4.0  # of sharpness: how strongly the sharpest slices are preferred
 BORDER = 8  # pixels that are not compared
 STRIDE = 2  # pixels between those that are
 STEP_DEVIATION_PX = 0.5  # how far the axis is expected to go from slice to slice
+FARTHEST_PX = 1.5  # that a slice is moved in a round
+LEAST_GAIN = 0.1  # of a slice that shows what the one before shows
 NOISE_AREA = 16.0  # smoothed pixels that share their noise count as one
 LEAST_SLICES = 3
 
@@ -44,11 +50,19 @@ def align(green: Slices, zoom: Float[np.ndarray, " slice"]) -> Motion:
         raise InputError(f"a sweep has {LEAST_SLICES} slices or more and a scale each, not {len(green)}")
     smooth = [cv2.GaussianBlur(one, (0, 0), SMOOTHING_PX) for one in green]
     sharp = focus_share(green)
+    scales = zoom[1:] / zoom[:-1]
+    steps, power = np.zeros((len(scales), 2)), 1.0
+    for _ in range(ROUNDS):
+        pairs = [
+            _compare(smooth[k], smooth[k + 1], float(scale), power, step, np.minimum(*sharp[k : k + 2]) ** 2)
+            for k, (scale, step) in enumerate(zip(scales, steps, strict=True))
+        ]
+        more = _common(pairs)
+        steps = steps + np.stack([one.shift(more) for one in pairs])
+        power += more
     shifts = [np.zeros(2)]
-    for k in range(1, len(green)):
-        scale = float(zoom[k] / zoom[k - 1])
-        both = np.minimum(sharp[k - 1], sharp[k]) ** 2
-        shifts.append(scale * shifts[-1] + _step(smooth[k - 1], smooth[k], scale, both))
+    for scale, step in zip(scales, steps, strict=True):
+        shifts.append(scale * shifts[-1] + step)
     shift = np.stack(shifts)
     return Motion(np.asarray(zoom), shift - zoom[:, None] * (shift / zoom[:, None]).mean(axis=0))
 
@@ -59,29 +73,67 @@ def focus_share(green: Slices) -> Slices:
     return sharp / np.maximum(sharp.max(axis=0), np.float32(1e-12))
 
 
-def _step(before: Picture, after: Picture, zoom: float, sharp: Picture) -> Float[np.ndarray, "2"]:
-    """Returns the shift from one slice to the next, by least squares on its gradients."""
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """How two slices can be made alike: normal equations of shift, gain, offset and a power of the scale.
+
+    Attributes:
+        own: (4, 4) of what is the pair's own: shift along x and y, gain, offset.
+        wanted: (4,) their right-hand side.
+        across: (4,) of these and of the power.
+        power: Of the power alone, and its right-hand side.
+        noise: Variance of what is left.
+    """
+
+    own: Float[np.ndarray, "4 4"]
+    wanted: Float[np.ndarray, "4"]
+    across: Float[np.ndarray, "4"]
+    power: tuple[float, float]
+    noise: float
+
+    def shift(self, more: float) -> Float[np.ndarray, "2"]:
+        """Returns by how much the second slice is to be moved if the power grows by so much."""
+        dx, dy, gain, _offset = np.linalg.solve(self.own, self.wanted - more * self.across)
+        if gain <= LEAST_GAIN:
+            return np.zeros(2)  # nothing alike is left
+        return np.asarray(np.clip(np.array([dx, dy]) / gain, -FARTHEST_PX, FARTHEST_PX))
+
+
+def _compare(
+    before: Picture,
+    after: Picture,
+    scale: float,
+    power: float,
+    shift: Float[np.ndarray, "2"],
+    sharp: Picture,
+) -> _Pair:
+    """Returns how a slice compares with the one before it."""
     inner, on, back = (slice(BORDER + step, -BORDER + step, STRIDE) for step in (0, 1, -1))
+    moved = warp(after, scale**power, shift)
     still = before[inner, inner]
     weight = sharp[inner, inner] / (np.float32(0.02) + np.abs(still))  # light is seen in ratios
-    shift = np.zeros(2)
-    for _ in range(ROUNDS):
-        moved = warp(after, zoom, shift)
-        gx, gy = (moved[inner, on] - moved[inner, back]) / 2, (moved[on, inner] - moved[back, inner]) / 2
-        columns = [gx, gy, moved[inner, inner], np.ones_like(gx)]
-        system = np.stack([(column * weight).ravel() for column in columns]).astype(np.float64)
-        seen = (still * weight).ravel().astype(np.float64)
-        normal, wanted = system @ system.T, system @ seen
-        normal[np.diag_indices(4)] += 1e-9 * np.trace(normal)
-        fit = np.linalg.solve(normal, wanted)
-        left = seen - fit @ system
-        normal[0, 0] += (expected := NOISE_AREA * float(left @ left) / left.size / STEP_DEVIATION_PX**2)
-        normal[1, 1] += expected
-        dx, dy, gain, _offset = np.linalg.solve(normal, wanted)
-        if gain <= 0.1:
-            return np.zeros(2)  # nothing alike is left
-        shift = shift + np.clip(np.array([dx, dy]) / gain, -1.5, 1.5)
-    return shift
+    gx, gy = (moved[inner, on] - moved[inner, back]) / 2, (moved[on, inner] - moved[back, inner]) / 2
+    y, x = (np.arange(length, dtype=np.float32)[inner] - (length - 1) / 2 for length in before.shape)
+    grown = np.float32(np.log(scale)) * (gx * x + gy * y[:, None])
+    columns = [gx, gy, moved[inner, inner], np.ones_like(gx), grown]
+    system = np.stack([(column * weight).ravel() for column in columns]).astype(np.float64)
+    seen = (still * weight).ravel().astype(np.float64)
+    normal, wanted = system @ system.T, system @ seen
+    normal[np.diag_indices(5)] += 1e-9 * np.trace(normal)
+    left = seen - np.linalg.solve(normal[:4, :4], wanted[:4]) @ system[:4]
+    noise = NOISE_AREA * float(left @ left) / left.size + 1e-12
+    normal[[0, 1], [0, 1]] += noise / STEP_DEVIATION_PX**2
+    return _Pair(normal[:4, :4], wanted[:4], normal[:4, 4], (normal[4, 4], wanted[4]), noise)
+
+
+def _common(pairs: list[_Pair]) -> float:
+    """Returns by how much the power of the scale that all pairs share should grow."""
+    sure = right = 0.0
+    for one in pairs:
+        alike = np.linalg.solve(one.own, np.stack([one.across, one.wanted], axis=1))
+        sure += (one.power[0] - float(one.across @ alike[:, 0])) / one.noise
+        right += (one.power[1] - float(one.across @ alike[:, 1])) / one.noise
+    return right / sure if sure > 0 else 0.0
 
 
 def warp(picture: Picture, zoom: float, shift: Float[np.ndarray, "2"]) -> Picture:

@@ -31,7 +31,9 @@ LEAST_SEEN = 15  # points by which a picture is placed
 MISS_PX = 4.0  # by which a point may miss its place while pictures are added
 OUTLIER = 4.0  # deviations
 ROUNDS = 10  # of the adjustment after each picture
-STRAY = Expected(turn_rad=10.0, centre=100.0, focal=0.1, zoom=0.0, shift_px=0.0, bend=0.1, spacing=1e-4)
+STRAY = Expected(
+    turn_rad=10.0, centre=100.0, focal=0.1, zoom=0.0, shift_px=0.0, outwards=0.0, bend=0.1, spacing=1e-4
+)
 ONE_LENS = 1e-3  # how much focal lengths of one camera may differ in the end
 
 
@@ -205,12 +207,14 @@ def _bundle(state: _State, spacing: float) -> tuple[Bundle, list[int], list[int]
         np.full(len(used), state.focal_px),
         np.ones(len(used)),
         np.zeros((len(used), 2)),
+        np.zeros((len(used), 2)),
         state.bend,
     )
     bundle = Bundle(
         lenses,
         np.stack([places[:, 0] / z, places[:, 1] / z, 1 / z], axis=1),
         np.arange(len(used)),
+        np.zeros(len(used)),
         np.array([number[int(point)] for point in state.tracks.point[which]]),
         np.array([position[int(image)] for image in state.tracks.image[which]]),
         state.tracks.places[which],

@@ -128,24 +128,42 @@ class Adjusted:
             "slices": self.slices,
             "zoom": np.stack([one.zoom for one in self.motions]),
             "shift": np.stack([one.shift for one in self.motions]),
-            "numbers": np.array([bundle.spacing_m, self.expected.pixel, self.explained, self.focus_ratio]),
-            **{name: getattr(bundle, name) for name in ("points", "camera", "point", "image", "places")},
+            "numbers": np.array([bundle.spacing_m, self.explained, self.focus_ratio]),
+            "expected_px": np.array([self.expected.pixel, self.expected.shift_px, self.expected.axis_px]),
+            **{
+                name: getattr(bundle, name)
+                for name in ("points", "camera", "focus", "point", "image", "places")
+            },
         }
-        for name in ("turns", "centres", "focals", "zooms", "shifts", "bend"):
+        for name in ("turns", "centres", "focals", "zooms", "shifts", "outwards", "bend"):
             kept[f"found_{name}"] = getattr(bundle.lenses, name)
             kept[f"start_{name}"] = getattr(self.start, name)
         return kept
 
     @classmethod
     def from_arrays(cls, kept: Mapping[str, np.ndarray]) -> "Adjusted":
-        """Returns what `arrays` gave."""
-        names = ("turns", "centres", "focals", "zooms", "shifts", "bend")
+        """Returns what `arrays` gave.
+
+        Raises:
+            InputError: If an older version gave it.
+        """
+        if "expected_px" not in kept:
+            raise InputError("the points of a capture are those of an older dioptre: reconstruct it anew")
+        names = ("turns", "centres", "focals", "zooms", "shifts", "outwards", "bend")
         found, start = (Lenses(*(kept[f"{when}_{name}"] for name in names)) for when in ("found", "start"))
-        spacing, pixel, explained, ratio = (float(one) for one in kept["numbers"])
+        spacing, explained, ratio = (float(one) for one in kept["numbers"])
+        pixel, shift, axis = (float(one) for one in kept["expected_px"])
         motions = tuple(Motion(*one) for one in zip(kept["zoom"], kept["shift"], strict=True))
-        expected = Expected(pixel=pixel)
+        expected = Expected(pixel=pixel, shift_px=shift, axis_px=axis)
         bundle = Bundle(
-            found, kept["points"], kept["camera"], kept["point"], kept["image"], kept["places"], spacing
+            found,
+            kept["points"],
+            kept["camera"],
+            kept["focus"],
+            kept["point"],
+            kept["image"],
+            kept["places"],
+            spacing,
         )
         return cls(bundle, start, expected, kept["slices"], motions, explained, ratio)
 

@@ -4,10 +4,15 @@ The model of a picture (camera c, slice k) of a point whose ray from the first c
 inverse depth there is rho, one over metres:
 
     (X, Y, Z) = turn_c ((u, v, 1) - rho centre_c)           a point at infinity is nothing special
-    place = shift_ck + focal_c zoom_ck (1 + b1 r^2 + b2 r^4) (X, Y) / Z,   r^2 = (X^2 + Y^2) / Z^2
+    place = shift_ck + focal_c zoom_ck (1 + b1 r^2 + b2 r^4 + (o_c d + p_c) / sqrt(r^2 + FIELD^2)) (X, Y) / Z
+
+with r^2 = (X^2 + Y^2) / Z^2 and d = rho / Z - focus_ck: how many dioptres nearer the point is than where the
+lens was told to focus. Off axis a lens passes more light through one side of its pupil, so that what is out
+of focus is seen farther out or farther in, by so much for each dioptre (o_c), more towards the edge of the
+field and from about FIELD on alike. p_c is the same of a lens that is off its told focus by p_c / o_c.
 
 The first camera is the origin. The cameras' unknowns are one vector: turns, centres, log focal lengths, log
-zooms, shifts, bend. Their lengths: an angle in radians, a place in units of the spacing, pixels.
+zooms, shifts, outwards, bend. Their lengths: an angle in radians, a place in units of the spacing, pixels.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
+
+FIELD = 0.27  # tangent from which on what is out of focus moves outwards alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +34,8 @@ class Lenses:
         focals: (camera,) focal lengths at the far slice, pixels.
         zooms: (image,) scale of each picture relative to that.
         shifts: (image, 2) where the axis meets each picture, pixels.
+        outwards: (camera, 2) how far a dioptre out of focus moves things outwards, and an error of the focus,
+            tangents.
         bend: Distortion, of all cameras.
     """
 
@@ -35,6 +44,7 @@ class Lenses:
     focals: Float[np.ndarray, " camera"]
     zooms: Float[np.ndarray, " image"]
     shifts: Float[np.ndarray, "image 2"]
+    outwards: Float[np.ndarray, "camera 2"]
     bend: Float[np.ndarray, "2"]
 
 
@@ -46,6 +56,7 @@ class Bundle:
         lenses: The cameras.
         points: (point, 3): u, v, rho.
         camera: (image,) which camera took each picture.
+        focus: (image,) where it was told to focus, dioptres.
         point: (observation,) which point.
         image: (observation,) which picture.
         places: (observation, 2) pixels.
@@ -55,6 +66,7 @@ class Bundle:
     lenses: Lenses
     points: Float[np.ndarray, "point 3"]
     camera: Int[np.ndarray, " image"]
+    focus: Float[np.ndarray, " image"]
     point: Int[np.ndarray, " observation"]
     image: Int[np.ndarray, " observation"]
     places: Float[np.ndarray, "observation 2"]
@@ -77,10 +89,10 @@ def project(bundle: Bundle) -> Float[np.ndarray, "observation 2"]:
     return see(bundle).places
 
 
-def offsets(bundle: Bundle) -> tuple[int, int, int, int, int, int, int]:
+def offsets(bundle: Bundle) -> tuple[int, int, int, int, int, int, int, int]:
     """Returns where the parts of the cameras' unknowns begin, and how many unknowns there are."""
     cameras, images = len(bundle.lenses.focals), len(bundle.camera)
-    sizes = np.cumsum([0, 3 * cameras, 3 * cameras, cameras, images, 2 * images, 2])
+    sizes = np.cumsum([0, 3 * cameras, 3 * cameras, cameras, images, 2 * images, 2 * cameras, 2])
     return tuple(int(size) for size in sizes)  # type: ignore[return-value]
 
 
@@ -93,7 +105,9 @@ class Seen:
         turns: Its rotation.
         local: The point in the camera's axes, times rho.
         flat: The same divided by its z.
-        bent: By what distortion multiplies.
+        bent: By what distortion and blur multiply.
+        defocus: Dioptres by which it is nearer than the focus.
+        inner: Square root of r^2 + FIELD^2.
         scale: Focal length of the picture, pixels.
         places: Where it is seen.
     """
@@ -103,6 +117,8 @@ class Seen:
     local: Float[np.ndarray, "o 3"]
     flat: Float[np.ndarray, "o 2"]
     bent: Float[np.ndarray, " o"]
+    defocus: Float[np.ndarray, " o"]
+    inner: Float[np.ndarray, " o"]
     scale: Float[np.ndarray, " o"]
     places: Float[np.ndarray, "o 2"]
 
@@ -119,23 +135,30 @@ def see(bundle: Bundle) -> Seen:
     flat = local[:, :2] / local[:, 2:]
     r2 = (flat**2).sum(axis=1)
     bent = 1 + (lenses.bend[0] + lenses.bend[1] * r2) * r2
+    defocus, inner = rho / local[:, 2] - bundle.focus[image], np.sqrt(r2 + FIELD**2)
+    bent = bent + (lenses.outwards[camera, 0] * defocus + lenses.outwards[camera, 1]) / inner
     scale = lenses.focals[camera] * lenses.zooms[image]
     places = lenses.shifts[image] + (scale * bent)[:, None] * flat
-    return Seen(camera, turns, local, flat, bent, scale, places)
+    return Seen(camera, turns, local, flat, bent, defocus, inner, scale, places)
 
 
 def derive(
     bundle: Bundle, seen: Seen
-) -> tuple[Float[np.ndarray, "o 2 12"], Int[np.ndarray, "o 12"], Float[np.ndarray, "o 2 3"]]:
+) -> tuple[Float[np.ndarray, "o 2 14"], Int[np.ndarray, "o 14"], Float[np.ndarray, "o 2 3"]]:
     """Returns derivatives by the cameras' unknowns, which unknowns those are, and those by the points'."""
     lenses, image, camera, flat = bundle.lenses, bundle.image, seen.camera, seen.flat
     rho, (b1, b2), r2 = bundle.points[bundle.point, 2], lenses.bend, (flat**2).sum(axis=1)
     by_flat = seen.bent[:, None, None] * np.eye(2)
-    by_flat = by_flat + (2 * b1 + 4 * b2 * r2)[:, None, None] * (flat[:, :, None] * flat[:, None, :])
+    out, more = lenses.outwards[camera].T
+    by_r2 = 2 * b1 + 4 * b2 * r2 - (out * seen.defocus + more) / seen.inner**3
+    by_flat = by_flat + by_r2[:, None, None] * (flat[:, :, None] * flat[:, None, :])
     by_local = np.zeros((len(rho), 2, 3))
     by_local[:, 0, 0] = by_local[:, 1, 1] = 1 / seen.local[:, 2]
     by_local[:, :, 2] = -flat / seen.local[:, 2:]
     by_local = (by_flat * seen.scale[:, None, None]) @ by_local
+    away_inner = (seen.scale / seen.inner)[:, None] * flat
+    by_defocus = out[:, None] * away_inner
+    by_local[:, :, 2] -= by_defocus * (rho / seen.local[:, 2] ** 2)[:, None]
     by_world = by_local @ seen.turns
     away = (seen.places - lenses.shifts[image])[:, :, None]
     bends = (seen.scale[:, None] * flat)[:, :, None] * np.stack([r2, r2**2], axis=1)[:, None, :]
@@ -146,11 +169,13 @@ def derive(
             away,
             away,
             np.broadcast_to(np.eye(2), (len(rho), 2, 2)),
+            away_inner[:, :, None] * np.stack([seen.defocus, np.ones_like(rho)], axis=1)[:, None, :],
             bends,
         ],
         axis=2,
     )
     by_depth = -(by_world @ lenses.centres[camera][:, :, None])
+    by_depth += (by_defocus / seen.local[:, 2:])[:, :, None]
     return by_camera, _columns(bundle, camera), np.concatenate([by_world[:, :, :2], by_depth], axis=2)
 
 
@@ -163,9 +188,9 @@ def _crossed(local: Float[np.ndarray, "o 3"]) -> Float[np.ndarray, "o 3 3"]:
     return out
 
 
-def _columns(bundle: Bundle, camera: Int[np.ndarray, " o"]) -> Int[np.ndarray, "o 12"]:
+def _columns(bundle: Bundle, camera: Int[np.ndarray, " o"]) -> Int[np.ndarray, "o 14"]:
     """Returns which of the cameras' unknowns each observation depends on."""
-    t, c, f, z, s, b, _ = offsets(bundle)
+    t, c, f, z, s, o, b, _ = offsets(bundle)
     image = bundle.image[:, None]
     return np.concatenate(
         [
@@ -174,6 +199,7 @@ def _columns(bundle: Bundle, camera: Int[np.ndarray, " o"]) -> Int[np.ndarray, "
             f + camera[:, None],
             z + image,
             s + 2 * image + np.arange(2),
+            o + 2 * camera[:, None] + np.arange(2),
             np.broadcast_to(b + np.arange(2), (len(camera), 2)),
         ],
         axis=1,

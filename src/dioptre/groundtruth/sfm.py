@@ -45,6 +45,8 @@ SLOPE_POINTS = 400  # by which it is told
 LENS_OFF = 0.7  # dioptres by which a lens may be off everywhere
 BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
 OUTLIER = 4.0  # deviations
+ALIGNED_PX = 0.06  # to which `composite.align` tells the axis of a slice, working pixels
+AXIS_PX = 0.03  # of its mean over a sweep, likewise
 DEFOCUS = 1.4  # dioptres between a point and where the lens is, up to which its place can be trusted
 ROUGH_ROUNDS, FINE_ROUNDS = 12, 40  # of the adjustment: to tell outliers, and to the end
 
@@ -183,6 +185,7 @@ def _begin(tracks: Tracks, motions: Sequence[Motion], nominal: Nominal, factor: 
         np.full(cameras, nominal.focal_px),
         zooms,
         shifts,
+        np.zeros((cameras, 2)),
         np.zeros(2),
     )
     camera = np.array([camera for camera, _ in tracks.images])
@@ -190,6 +193,7 @@ def _begin(tracks: Tracks, motions: Sequence[Motion], nominal: Nominal, factor: 
         lenses,
         np.zeros((tracks.points, 3)),
         camera,
+        nominal.dioptres[[at for _, at in tracks.images]],
         tracks.point,
         tracks.image,
         factor * tracks.places,
@@ -238,17 +242,22 @@ def refine(
     total = max(1, len(bundle.point))
     start = start or bundle.lenses
     for pixel in begin_px or (12.0 * factor, 2.0 * factor):
-        bundle = adjust(bundle, start, Expected(pixel=pixel), ROUGH_ROUNDS)
-    expected = Expected(pixel=0.5 * factor)
+        bundle = adjust(bundle, start, _expected(pixel, factor), ROUGH_ROUNDS)
+    expected = _expected(0.5 * factor, factor)
     for rounds in (ROUGH_ROUNDS, ROUGH_ROUNDS, FINE_ROUNDS):
         far = np.linalg.norm(project(bundle) - bundle.places, axis=1)
         pixel = float(np.clip(1.2 * np.median(far) / 1.18, 0.03 * factor, 3.0 * factor)) if len(far) else 1.0
-        expected = Expected(pixel=pixel)
+        expected = _expected(pixel, factor)
         bundle = bundle.keep(np.flatnonzero(far < OUTLIER * pixel))
         if len(bundle.points) < LEAST_POINTS:
             break
         bundle = adjust(bundle, start, expected, rounds)
     return bundle, expected, len(bundle.point) / total
+
+
+def _expected(pixel: float, factor: int) -> Expected:
+    """Returns what is expected of a capture whose slices were aligned in working pixels."""
+    return Expected(pixel=pixel, shift_px=ALIGNED_PX * factor, axis_px=AXIS_PX * factor)
 
 
 def _check_geometry(bundle: Bundle, nominal: Nominal, explained: float) -> None:

@@ -156,7 +156,7 @@ def _write_sweep(out: Path, simulation: Simulation, captures: Captures, number: 
     split = split_of(simulation, number)
     part = out / PARTS[split]
     seen, light = see_world(simulation, captures, number, one)
-    taken = _take(simulation, captures, number, seen, light)
+    taken = take_phone(simulation, captures, number, seen, light)
     write_frames(part, name, one.name, taken.native)
     codes = true_depth(seen, DEPTH_FACTOR).astype(np.float64)
     write_maps(part, name, one.name, codes, confidence_map(seen, light))
@@ -166,7 +166,9 @@ def _write_sweep(out: Path, simulation: Simulation, captures: Captures, number: 
     return 1
 
 
-def _take(simulation: Simulation, captures: Captures, number: int, seen: Seen, light: Light) -> WholeSweep:
+def take_phone(
+    simulation: Simulation, captures: Captures, number: int, seen: Seen, light: Light
+) -> WholeSweep:
     """Returns what one phone takes of one world."""
     conditions = conditions_of(simulation, split_of(simulation, number))
     conditions = replace(conditions, side_motion=conditions.side_motion / captures.binned)

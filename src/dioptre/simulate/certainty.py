@@ -4,8 +4,9 @@ A rig finds depth by comparing pictures: it cannot where there is nothing to see
 not where depth changes within the squares that it compares. `dioptre.groundtruth.mvs` knows that of its own
 depth (its confidence is nearly 0 or 1, as the published maps' is), and so must maps that are exact, or
 patches would be labelled that no rig would label. Here it is told from the world: contrast of the picture
-that is sharp everywhere, and range of the true depth, in such squares. The limits leave as many patches of a
-frame as the maps of simulated rigs did, 63 % (docs/log.md; the paper 50 and 68 %).
+that is sharp everywhere, along either axis, since what is striped is alike for the cameras along its stripes;
+and range of the true depth in squares as wide as costs are smoothed over, twice. The limits were set to the
+maps of ten reconstructed captures and checked on ten others (docs/log.md).
 
 A working pixel is a square of pixels of the frame, as large as a rig's depth is found on.
 """
@@ -21,9 +22,10 @@ from dioptre.simulate.frame import Origin, Seen, aim, cast_surface
 from dioptre.simulate.sensor import LEVELS, Noise
 
 SQUARE: Final = 9  # working pixels along a side of what is compared
-LEAST_CONTRAST: Final = 0.08  # change from pixel to pixel over the mean, root mean square
-LEAST_SIGNAL: Final = 4.0  # the same over the noise
-MOST_RANGE: Final = 0.3  # dioptres within a square
+REACH: Final = 17  # working pixels along a side of what a depth depends on
+LEAST_CONTRAST: Final = 0.012  # change from pixel to pixel over the mean, root mean square
+LEAST_SIGNAL: Final = 1.0  # the same over the noise
+MOST_RANGE: Final = 0.15  # dioptres within reach
 
 Picture = Float32[np.ndarray, "row col"]
 
@@ -63,7 +65,7 @@ def contrast(
 ) -> tuple[Float32[np.ndarray, "_ _"], Float32[np.ndarray, "_ _"]]:
     """Returns the change from working pixel to working pixel over the mean, and over the noise.
 
-    Both are root mean squares over squares.
+    Both are root mean squares over squares: the first along the axis that has less of it, the second of both.
 
     Args:
         light: Of both views together, 1 at white for an exposure of 1, without blur.
@@ -74,11 +76,13 @@ def contrast(
     seen = np.clip(np.float32(exposure) * light, 0, 1)
     rows, cols = (length // factor for length in seen.shape)
     mean = seen[: rows * factor, : cols * factor].reshape(rows, factor, cols, factor).mean(axis=(1, 3))
-    dx, dy = (cv2.Sobel(mean, cv2.CV_32F, *along, ksize=1, scale=0.5) for along in ((1, 0), (0, 1)))
-    change = cv2.blur(dx * dx + dy * dy, (SQUARE, SQUARE))
+    along = (cv2.Sobel(mean, cv2.CV_32F, *axis, ksize=1, scale=0.5) for axis in ((1, 0), (0, 1)))
+    # a running sum leaves a little less than 0 where there is nothing
+    across, down = (np.maximum(cv2.blur(one * one, (SQUARE, SQUARE)), 0) for one in along)
     level = cv2.blur(mean, (SQUARE, SQUARE))
     variance = (np.float32(noise.shot / LEVELS) * level + np.float32((noise.read / LEVELS) ** 2)) / factor**2
-    return np.sqrt(change) / np.maximum(level, np.float32(1e-4)), np.sqrt(change / variance)
+    least = np.sqrt(np.minimum(across, down)) / np.maximum(level, np.float32(1e-4))
+    return least, np.sqrt((across + down) / variance)
 
 
 def certain(
@@ -96,6 +100,6 @@ def certain(
     relative, signal = contrast(light, exposure, noise, factor)
     rows, cols = relative.shape
     middle = depth[factor // 2 :: factor, factor // 2 :: factor][:rows, :cols]
-    square = np.ones((SQUARE, SQUARE), np.uint8)
+    square = np.ones((REACH, REACH), np.uint8)
     spread = cv2.dilate(middle, square) - cv2.erode(middle, square)
     return (relative >= LEAST_CONTRAST) & (signal >= LEAST_SIGNAL) & (spread <= MOST_RANGE)

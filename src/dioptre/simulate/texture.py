@@ -94,16 +94,21 @@ def roughness(
     return np.exp(np.float32(roughest / max(float(total.std()), 1e-6)) * (total - np.median(total)))
 
 
-def repeated(size: int, rng: np.random.Generator, period_px: float) -> Float32[np.ndarray, "n n"]:
+def repeated(
+    size: int, rng: np.random.Generator, period_px: float, stripes: bool | None = None
+) -> Float32[np.ndarray, "n n"]:
     """Returns a pattern that repeats, of mean about a half: stripes or cells, soft or hard, turned a little.
 
     Args:
         size: Rows and columns.
         rng: Draws it.
         period_px: Length of a cell across the stripes; along them it is 0.7 to 1.4 times that.
+        stripes: Stripes, or cells; drawn by default.
     """
     knots = int(rng.integers(3, 7))
-    coarse = rng.standard_normal((knots, 1 if rng.random() < 0.5 else knots)).astype(np.float32)
+    drawn = bool(rng.random() < 0.5)
+    across_only = drawn if stripes is None else stripes
+    coarse = rng.standard_normal((knots, 1 if across_only else knots)).astype(np.float32)
     tiled = cv2.resize(np.tile(coarse, (3, 3)), (3 * TILE_PX, 3 * TILE_PX), interpolation=cv2.INTER_CUBIC)
     cell = np.asarray(tiled[TILE_PX : 2 * TILE_PX, TILE_PX : 2 * TILE_PX], np.float32)
     if rng.random() < 0.5:
