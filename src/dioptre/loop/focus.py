@@ -358,7 +358,8 @@ class _Question:
         assert curve is not None
         judged = parts
         if isinstance(self.focuser, Voting) and parts is not None:
-            curve, judged = self.focuser.elected(curve, parts), ballots(parts)
+            judged = ballots(parts)
+            curve = self.focuser.elected(curve, judged)
         verdict = judge(curve, judged, found.exposure, asked=asked)
         result = to_result(curve, less_sure_of_two(curve, verdict), self.method, self.ladder, roi, looks)
         if parts is None or roi is None:

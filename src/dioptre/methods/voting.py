@@ -77,20 +77,18 @@ class Voting:
             if tiles is not None:
                 each = np.broadcast_to(green.indices[at], (len(tiles), green.indices.shape[1]))
                 parts = FocalStack(tiles, each.copy(), stack.grid, view_codes=stack.view_codes)
-                whole[at] = self.elected(whole[at], self.measure.scores(parts))
+                whole[at] = self.elected(whole[at], ballots(self.measure.scores(parts)))
         return whole
 
-    def elected(self, curve: Curve, tiles: Tiles | None) -> Curve:
-        """Returns the curve of a region by the votes of its tiles.
+    def elected(self, curve: Curve, cast: Tiles) -> Curve:
+        """Returns the curve of a region by the ballots of its tiles; its own if none of them tells anything.
 
         Args:
             curve: The scores of its slices by the measure; minus infinity for those that have none.
-            tiles: Those of its tiles; None if it has none, so that the measure decides.
+            cast: The ballots.
         """
-        votes = None if tiles is None else ballots(tiles).mean(axis=0)
-        if votes is None or not votes.any():
-            return curve
-        return np.where(np.isfinite(curve), votes, -np.inf)
+        votes = cast.mean(axis=0)
+        return np.where(np.isfinite(curve), votes, -np.inf) if votes.any() else curve
 
     def posterior(self, stack: FocalStack) -> None:
         """Returns None: votes are for slices."""
