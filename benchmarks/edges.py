@@ -21,7 +21,7 @@ from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.sweeps import simulated_sweep
 
 SHORTEST = 9  # slices
-METHODS = ("local-norm-dist-sq-4", "gradient-magnitude-variance", "wavelet-sum-2")
+METHODS = ("dioptre-vote", "local-norm-dist-sq-4", "gradient-magnitude-variance", "wavelet-sum-2")
 SEED = 4242
 
 

@@ -17,6 +17,7 @@ from dioptre.loop.depths import (
 )
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import focus
+from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.loop.result import Depth, FocusResult, Roi
 from dioptre.loop.verdict import Reason, State, judge
 from dioptre.optics import CameraModel, FocusGrid
@@ -216,12 +217,12 @@ def test_two_nearly_equal_peaks_lower_the_confidence() -> None:
 def test_two_peaks_of_a_stack_are_named(planes: dict[int, np.ndarray]) -> None:
     """Both depths behind each other, in a region too small for tiles."""
     both = ((planes[FAR] + planes[NEAR]) / 2)[..., 20:48, 20:48]
-    result = focus(both, grid=GRID, risk=0.5)
+    result = focus(both, DEFAULT_MEASURE, grid=GRID, risk=0.5)
     assert Reason.TWO_PEAKS in result.reasons
     assert result.confidence < 0.6
     other = NEAR if abs(result.index - FAR) <= 2 else FAR
     assert result.rivals == pytest.approx((other,), abs=2)
-    falling = focus(both[::-1], dioptres=GRID.dioptres[::-1], risk=0.5)
+    falling = focus(both[::-1], DEFAULT_MEASURE, dioptres=GRID.dioptres[::-1], risk=0.5)
     assert falling.rivals == tuple(N - 1 - one for one in result.rivals)
     assert result.to_json()["rivals"] == list(result.rivals)
 

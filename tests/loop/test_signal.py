@@ -44,7 +44,12 @@ def test_stars_are_focused_however_black_the_sky_is(
     kind: str, stars: int, brightest: float, sky: float
 ) -> None:
     field = star_field(kind, stars, brightest, sky)
-    for method in ("local-norm-dist-sq-4", "gradient-magnitude-variance", "laplacian-variance"):
+    for method in (
+        "dioptre-vote",
+        "local-norm-dist-sq-4",
+        "gradient-magnitude-variance",
+        "laplacian-variance",
+    ):
         result = focus(field, method)
         assert result.state is State.FOCUSED, (method, result.reasons)
         assert abs(result.index - FOCUS) <= 1

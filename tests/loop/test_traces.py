@@ -36,6 +36,28 @@ def sweep(noise: float = 0.005, views: int = 1, seed: int = 0) -> np.ndarray:
     return (0.2 + 0.4 * pixels + noise * rng.standard_normal(pixels.shape)).astype(np.float32)
 
 
+def flicker(pixels: np.ndarray, depth: float, seed: int = 1) -> np.ndarray:
+    """Returns slices in light that differs from one to the next."""
+    light = 1 + depth * np.random.default_rng(seed).standard_normal(len(pixels))
+    return (pixels * light[:, None, None, None]).astype(np.float32)
+
+
+def test_a_still_lens_under_a_lamp_is_told_from_a_sweep() -> None:
+    still = np.repeat(sweep(noise=0.0)[SHARP : SHARP + 1], N, axis=0)
+    noise = 0.005 * np.random.default_rng(2).standard_normal(still.shape)
+    assert Traces.of(flicker(still, 0.02) + noise.astype(np.float32)).is_only_light
+    assert Traces.of(flicker(still, 0.1) + noise.astype(np.float32)).is_only_light
+    for depth in (0.0, 0.02, 0.3):
+        assert not Traces.of(flicker(sweep(), depth)).is_only_light
+        assert not Traces.of(flicker(sweep()[SHARP - 2 : SHARP + 3], depth)).is_only_light
+
+
+def test_no_light_and_no_detail_are_not_a_lamp() -> None:
+    assert not Traces.of(np.zeros((5, 1, 64, 64), np.float32)).is_only_light
+    assert not Traces.of(flicker(np.full((5, 1, 64, 64), 0.5), 0.05)).is_only_light
+    assert not Traces.of(sweep()[:2]).is_only_light
+
+
 def test_what_slices_share_peaks_in_focus() -> None:
     traces = Traces.of(sweep())
     for lag in range(1, len(LAGS)):

@@ -15,7 +15,7 @@ import numpy as np
 
 from dioptre.bench.timing import noisy_stack, write_line
 from dioptre.loop.focus_map import focus_map
-from dioptre.loop.request import DEFAULT_METHOD
+from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.methods import contrast, scores, stereo
 from dioptre.methods.frame import PatchLattice, frame_scores
 from dioptre.stack import FocalStack, codes_to_pixels
@@ -65,7 +65,7 @@ def patch_by_patch(
 def print_focus_map(frames: np.ndarray[tuple[int, ...], np.dtype[np.uint16]]) -> None:
     """Prints how long a map with its verdicts takes, and how many times as long as its scores."""
     start = time.perf_counter()
-    frame_scores(frames, [DEFAULT_METHOD], black=BLACK, white=WHITE)
+    frame_scores(frames, [DEFAULT_MEASURE], black=BLACK, white=WHITE)
     middle = time.perf_counter()
     focus_map(frames, black=BLACK, white=WHITE)
     scored, judged = middle - start, time.perf_counter() - middle

@@ -51,7 +51,7 @@ class Focus:
             where it must go. Of a whole stack, these slices are looked at; otherwise there is a picture for
             each position, in the same order. The positions are those of the published data set, unless given;
             with --camera they are numbers in its unit, such as 1.25 (dioptres) or 1800 (counts).
-        method: How to tell; `dioptre methods` lists all. By default local-norm-dist-sq-4; with one look
+        method: How to tell; `dioptre methods` lists all. By default dioptre-vote; with one look
             dioptre-single-green, or dioptre-single-dp for two views; with several dioptre-any-green or
             dioptre-any-dp.
         prior: Where things are expected before looking: even, far (rooms and landscapes), a list of weights

@@ -48,8 +48,8 @@ from dioptre.loop.own_positions import AnyCamera as AnyCamera  # noqa: PLC0414  
 from dioptre.loop.own_positions import own_positions, with_own
 from dioptre.loop.preview import preview_of
 from dioptre.loop.regions import to_region
+from dioptre.loop.request import DEFAULT_MEASURE, AnyMethod, method_of_looks, method_of_stacks, to_prior
 from dioptre.loop.request import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
-from dioptre.loop.request import AnyMethod, method_of_looks, method_of_stacks, to_prior
 from dioptre.loop.result import Depth, FocusResult, Roi
 from dioptre.loop.signal import bright_slices
 from dioptre.loop.slices import Reading, Slices, to_slices
@@ -282,7 +282,7 @@ class _Question:
         """Returns the depths of a large region that the network can see; none if they are not several."""
         if min(window_of(roi, slices.shape).shape) < LARGE:
             return ()
-        measure = first_to_answer(method_of_stacks(DEFAULT_METHOD).build())
+        measure = first_to_answer(method_of_stacks(DEFAULT_MEASURE).build())
         found = self._fine_depths(slices, roi, measure)
         seen = [one for one in found if min(one.roi.w, one.roi.h) >= LARGE / 2]
         return tuple(seen) if len(seen) > 1 else ()

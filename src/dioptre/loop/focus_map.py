@@ -22,7 +22,7 @@ from dioptre.errors import InputError, MethodError
 from dioptre.loop.curve import FEW_TILES, peak_position
 from dioptre.loop.exposure import WHITE, Exposure, SliceExposures
 from dioptre.loop.inputs import Ladder, to_ladder
-from dioptre.loop.request import DEFAULT_METHOD
+from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.loop.slices import Reading, Slices, stream, to_slices
 from dioptre.loop.verdict import Asked, State, judge
 from dioptre.methods import find_method
@@ -71,7 +71,7 @@ class FocusMap:
 
 def focus_map(
     frames: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
-    method: str = DEFAULT_METHOD,
+    method: str = DEFAULT_MEASURE,
     size: int = 128,
     stride: int = 40,
     *,

@@ -12,7 +12,8 @@ from dioptre.posterior import DepthPrior
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
-DEFAULT_METHOD: Final = "local-norm-dist-sq-4"
+DEFAULT_METHOD: Final = "dioptre-vote"  # of a whole stack
+DEFAULT_MEASURE: Final = "local-norm-dist-sq-4"  # of slices that are scored one by one
 ONE_LOOK: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}  # by the number of views
 SEVERAL_LOOKS: Final = {1: "dioptre-any-green", 2: "dioptre-any-dp"}
 

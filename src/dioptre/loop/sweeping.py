@@ -22,9 +22,9 @@ from dioptre.loop.drive import Drive
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.journal import Act
 from dioptre.loop.measuring import slice_scores, tile_scores
-from dioptre.loop.request import DEFAULT_METHOD
+from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.loop.signal import bright_places, side_by_side
-from dioptre.loop.traces import Traces
+from dioptre.loop.traces import CLEAR, Traces
 from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
@@ -42,7 +42,6 @@ AS_SHARP: Final = 0.75  # of the height of the curve: what the frame at the peak
 HIGH: Final = 0.5  # of a curve's height: what a bell is laid through
 LEAST: Final = 0.05  # and what is lower counts as this high
 ALIKE: Final = 0.08  # relative: detail that changes less over the whole way is the same everywhere
-CLEAR: Final = 3.0  # times the noise: detail that there is no doubt about
 MIDDLE: Final = 2  # the lag of that detail (`traces.LAGS`)
 WIDE: Final = 0.25  # of the ladder
 
@@ -107,12 +106,11 @@ class Measure:
     """
 
     def __init__(self, method: Method | None) -> None:
-        if (
-            method is not None and method.key in VOTES_BY
-        ):  # a vote is taken among all slices, once they are there
+        if method is not None and method.key in VOTES_BY:
+            # a vote is taken among all slices, once they are there
             method = find_method(VOTES_BY[method.key])
         self.given = method
-        self.method = find_method(DEFAULT_METHOD) if method is None else method
+        self.method = find_method(DEFAULT_MEASURE) if method is None else method
         self.windows: Int[np.ndarray, "place 2"] | None = None
 
     def choose(self, frames: Pixels) -> None:
@@ -122,7 +120,7 @@ class Measure:
         light = frames.mean(axis=(0, 1))
         black = float(np.median(light)) <= BLACK * float(frames.max())
         self.windows = bright_places(light) if black else None
-        self.method = find_method(STARS if black else DEFAULT_METHOD)
+        self.method = find_method(STARS if black else DEFAULT_MEASURE)
 
     def shown(self, frames: Pixels) -> Float32[np.ndarray, "slice view down across"]:
         """Returns what is measured of frames."""

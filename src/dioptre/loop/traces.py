@@ -20,6 +20,7 @@ Pixels = Float32[np.ndarray, "slice view row col"]
 PerSlice = Float[np.ndarray, " slice"]
 
 LAGS: Final = (1, 2, 4, 8)  # pixels
+AT: Final = 1  # the lag that shows light apart from focus
 TILED: Final = 4  # the lag at which parts of the picture are told apart
 ACROSS: Final = 7  # parts in each direction
 SAMPLES: Final = 56  # of a picture in each direction, about
@@ -27,6 +28,9 @@ COARSE: Final = 32  # pixels in each direction of the pictures that are matched
 GRID: Final = 8  # pixels between the borders of JPEG blocks
 FEW: Final = 6  # slices whose blocks are measured: all are compressed alike
 STRIP: Final = 128  # rows whose steps are measured at a time
+CLEAR: Final = 3.0  # times the noise: detail that there is no doubt about
+LIGHT: Final = 0.5  # of what light changes of detail: where a lens changes less, light is what changes
+STILL: Final = 0.1  # relative: a lens that changes more of it moves through focus, in whatever light
 TINY: Final = 1e-12
 
 
@@ -113,6 +117,19 @@ class Traces:
         """Returns the mean square of what each slice shares with its neighbours, at one of the lags."""
         common = self.common[lag]
         return (np.append(common, common[-1]) + np.insert(common, 0, common[0])) / 2
+
+    @property
+    def is_only_light(self) -> bool:
+        """Whether what makes slices differ is their light: a lens that does not move, under a lamp.
+
+        A score that grows with light has a peak then, and all parts of the picture agree on it.
+        """
+        light = self.mean[1:] * self.mean[:-1]
+        if len(light) < 2 or light.min() <= 0:
+            return False
+        change = np.ptp(self.common[AT] / light) / max(float(np.mean(self.common[AT] / light)), TINY)
+        clear = self.common[AT].min() > CLEAR * float(np.median(self.noise(AT)))
+        return bool(clear and change < min(STILL, LIGHT * np.ptp(light) / light.mean()))
 
     def likeness(self, lag: int) -> Float[np.ndarray, " gap"]:
         """Returns the correlation of each slice's detail with the next one's, at one of the lags."""

@@ -257,10 +257,9 @@ def judge(
     noise = Noise.of(height, None if tiles is None else tiles[:, sound], covered)
     if noise.unknown:
         reasons.append(Reason.TOO_SMALL)
-    shape = shape_reasons(height, noise)
-    reasons += shape
-    if Reason.FLAT_CURVE in shape:
-        reasons += _too_dark(exposure)
+    flickers = asked.traces is not None and asked.traces.is_only_light
+    shape = [Reason.FLAT_CURVE] if flickers else shape_reasons(height, noise)
+    reasons += [*shape, *(_too_dark(exposure) if Reason.FLAT_CURVE in shape else ())]
     places = np.flatnonzero(sound)
     rivals = find_rivals(height, noise.needed_rise(len(height))) if Reason.TWO_PEAKS in shape else ()
     if Reason.PLATEAU in shape:

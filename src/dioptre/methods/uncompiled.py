@@ -1,4 +1,4 @@
-"""The default measure without compiled kernels: OpenCV filters, NumPy sums.
+"""The default measures without compiled kernels: OpenCV filters, NumPy sums.
 
 Compiling takes seconds, and a first answer should not wait for it. On large pictures this is nearly as fast
 as the kernels (`distance_cells`, `sobel_cells`), whose answers it gives but for rounding.
