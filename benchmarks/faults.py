@@ -31,6 +31,7 @@ from dioptre.evaluate.trust import MISS, RIGHT, auroc, reliability
 from dioptre.loop.autofocus import Autofocus
 from dioptre.loop.confidence import RISK
 from dioptre.loop.focus import DEFAULT_METHOD, focus
+from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.loop.search import NEVER
 from dioptre.loop.verdict import State
 from dioptre.methods import find_method
@@ -42,7 +43,8 @@ from dioptre.pipeline.sweeps import Against, SimulatedSweep, simulated_sweep
 from dioptre.simulate.faults import FAULTS, Fault
 
 METHODS = (
-    f"{DEFAULT_METHOD}@0", "normalized-envelope-l1@0", "l2a-stack-green@0", "l2a-stack-dp@0",
+    f"{DEFAULT_METHOD}@0", f"{DEFAULT_MEASURE}@0", "normalized-envelope-l1@0",
+    "l2a-stack-green@0", "l2a-stack-dp@0",
     "dioptre-any-green@3", "dioptre-any-dp@3", "dioptre-single-green@1", "dioptre-single-dp@1",
     "zncc-disparity@1",
 )  # fmt: skip
