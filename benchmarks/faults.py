@@ -6,7 +6,8 @@
 
 A method is a key, with the number of looks after an @: 0 for the whole stack. Few looks begin at a position
 drawn for each stack, and are taken as by a lens (`Autofocus`). An error is counted from where the picture is
-sharp, which the simulated lens's own error moves; `--against label` counts from the label.
+sharp, which the simulated lens's own error moves; `--against label` counts from the label, `--against any`
+from the nearest depth that some part of the picture has.
 
     focused  share of answers that are called FOCUSED
     false    share that are FOCUSED and more than 4 indices off, or where there is nothing to focus on
@@ -23,6 +24,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import get_args
 
 import numpy as np
 
@@ -238,7 +240,7 @@ def main() -> None:
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--seed", type=int, default=4000)
     parser.add_argument("--risk", type=float, default=RISK)
-    parser.add_argument("--against", choices=("sharp", "label"), default="sharp")
+    parser.add_argument("--against", choices=get_args(Against), default="sharp")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()

@@ -83,11 +83,9 @@ def measure_scene(
         conditions = replace(conditions, lighting=replace(conditions.lighting, steps=0.0))
     rows = []
     for index in range(scene * PATCHES_PER_SCENE, min((scene + 1) * PATCHES_PER_SCENE, simulation.patches)):
-        native, row = simulate_patch(camera, simulation, index, conditions)
-        stack = FocalStack.full(native_to_pixels(native)[None], camera.grid)
-        truth = row["truth"]
-        assert isinstance(truth, int)
-        rows.append(measure_stack(stack, truth))
+        patch, _ = simulate_patch(camera, simulation, index, conditions)
+        stack = FocalStack.full(native_to_pixels(patch.native)[None], camera.grid)
+        rows.append(measure_stack(stack, patch.truth))
     return rows
 
 

@@ -167,7 +167,7 @@ def test_parse_at_takes_whole_numbers() -> None:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns the file of a simulated stack, its native rows doubled."""
     simulation = Simulation(seed=4, split="test", light="normal", exact_lens=True)
-    codes, _ = simulate_patch(CameraModel.pixel3(), simulation, 0)
+    codes = simulate_patch(CameraModel.pixel3(), simulation, 0)[0].native
     path = tmp_path_factory.mktemp("patch") / "stack.npy"
     np.save(path, np.repeat(codes[:, :, 1:-1], 2, axis=2))
     return path

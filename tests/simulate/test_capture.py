@@ -6,7 +6,7 @@ import pytest
 from dioptre.methods import best_index, scores
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate import capture
-from dioptre.simulate.capture import Conditions, draw_patch, draw_scene, draw_surfaces
+from dioptre.simulate.capture import Conditions, depths_within, draw_patch, draw_scene, draw_surfaces
 from dioptre.simulate.clutter import Clutter
 from dioptre.simulate.depth_photograph import DepthPhotograph
 from dioptre.simulate.device import Device
@@ -184,3 +184,11 @@ def test_photographs_with_depth_are_scenes_too(surfaces: list[np.ndarray]) -> No
     found = [patch for patch in drawn if patch.kind == "photograph"]
     assert found
     assert all(patch.depth_spread > 0 and patch.focusable for patch in found)
+
+
+def test_depths_that_fill_a_part_of_a_patch_are_told() -> None:
+    grid = CameraModel.pixel3().grid
+    depths = np.full((40, 40), 2.0)
+    depths[:, 30:] = 5.0
+    depths[0, :10] = 7.0  # fills less than a twentieth
+    assert depths_within(grid, depths) == pytest.approx((2.0, 5.0))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, UInt16
+from jaxtyping import Float32
 
 from dioptre.cameras.makes import find_camera
 from dioptre.dataset.lock import locked
@@ -23,7 +23,7 @@ from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.shards import write_shards
 from dioptre.posterior import DepthPrior
 from dioptre.simulate import sensor
-from dioptre.simulate.capture import Conditions, draw_patch, draw_surfaces
+from dioptre.simulate.capture import Conditions, Patch, draw_patch, draw_surfaces
 from dioptre.simulate.clutter import Clutter
 from dioptre.simulate.depth_photograph import DepthPhotograph
 from dioptre.simulate.device import Device
@@ -75,7 +75,7 @@ def _camera_entries(camera: CameraModel) -> dict[str, Any]:
 def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> int:
     camera = find_camera(simulation.camera)
     patches = [simulate_patch(camera, simulation, index) for index in writer.patches(number)]
-    writer.write_shard(number, np.stack([codes for codes, _ in patches]), [row for _, row in patches])
+    writer.write_shard(number, np.stack([patch.native for patch, _ in patches]), [row for _, row in patches])
     return len(patches)
 
 
@@ -113,8 +113,8 @@ def split_of(simulation: Simulation, scene: int) -> str:
 
 def simulate_patch(
     camera: CameraModel, simulation: Simulation, index: int, conditions: Conditions | None = None
-) -> tuple[UInt16[np.ndarray, "slice view native col"], dict[str, object]]:
-    """Returns the native codes of one patch of a simulation, and its row.
+) -> tuple[Patch, dict[str, object]]:
+    """Returns one patch of a simulation, and its row.
 
     Args:
         camera: The camera.
@@ -142,7 +142,7 @@ def simulate_patch(
     )
     rows, cols = camera.frame
     name = f"{split}{scene:06d}"
-    return patch.native, {
+    return patch, {
         "scene": name,
         "capture": f"{name}_{index % PATCHES_PER_SCENE}",
         "split": split,

@@ -9,11 +9,12 @@ from jaxtyping import Float32
 from dioptre.optics import CameraModel
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import simulate_patch
+from dioptre.simulate.layout import beyond
 from dioptre.simulate.mishaps import Sweep
 from dioptre.simulate.sensor import native_to_pixels
 from dioptre.stack import FocalStack
 
-Against = Literal["sharp", "label"]  # what an error is counted from
+Against = Literal["sharp", "label", "any"]  # what an error is counted from
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +46,16 @@ def simulated_sweep(simulation: Simulation, index: int, against: Against = "shar
     Args:
         simulation: Which.
         index: Which of its patches.
-        against: Whether the right position is where the picture is sharp, which the lens's error moves, or
-            the label, which knows nothing of that.
+        against: Whether the right position is where the picture is sharp, which the lens's error moves; the
+            label, which knows nothing of that; or any at which some part of the picture is sharp.
     """
     camera = CameraModel.pixel3()
-    native, row = simulate_patch(camera, simulation, index)
-    depth, beyond, error, x, y = (
-        float(str(row[name])) for name in ("depth", "beyond", "lens_error", "where_x", "where_y")
-    )
-    exact = float(camera.grid.dioptres_to_index(depth)) + beyond
-    sharp = round(exact - (error if against == "sharp" else 0.0))
-    return SimulatedSweep(Sweep(native_to_pixels(native), (sharp,) if row["focusable"] else ()), (x, y))
+    patch, row = simulate_patch(camera, simulation, index)
+    x, y = (float(str(row[name])) for name in ("where_x", "where_y"))
+    error = 0.0 if against == "label" else patch.lens_error
+    right = (patch.depth, *(patch.depths if against == "any" else ()))
+    sharp = [
+        float(camera.grid.dioptres_to_index(one)) + beyond(camera.grid, one) - error
+        for one in (right if patch.focusable else ())
+    ]
+    return SimulatedSweep(Sweep(native_to_pixels(patch.native), tuple(map(round, sharp))), (x, y))

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
-from dioptre.optics import CameraModel
+from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.clutter import Clutter, paint
 from dioptre.simulate.depth_photograph import DepthPhotograph, photograph_scene
 from dioptre.simulate.device import Device
@@ -34,6 +34,7 @@ from dioptre.simulate.texture import (
 from dioptre.simulate.visibility import LEAST, focus_contrast
 
 DEPTH_PHOTOGRAPHS = 0.3  # how often a scene is a photograph with depth, if there are any
+PART = 0.05  # of a patch: what fills as much is in it
 PHOTOGRAPHS = 0.6  # how often a surface is painted with a photograph, if there are any
 TRIES = 16  # to draw a patch with something to focus on, or with nothing
 JPEG_QUALITY = (70, 98)  # of processed pictures
@@ -85,6 +86,7 @@ class Patch:
         truth: Index nearest in inverse depth to the median depth of the patch.
         depth: That median, in dioptres.
         depth_spread: Deviation of the depth over the patch, in dioptres.
+        depths: All depths that fill a PART of the patch at least, in dioptres.
         beyond: Indices that the median lies beyond the ladder: 0 inside, negative beyond its far end,
             positive beyond its near end.
         focusable: Whether there is anything to focus on (`visibility`).
@@ -100,6 +102,7 @@ class Patch:
     truth: int
     depth: float
     depth_spread: float
+    depths: tuple[float, ...]
     beyond: float
     focusable: bool
     lens_error: float
@@ -108,6 +111,18 @@ class Patch:
     exposure: float
     shot: float
     at: tuple[float, float]
+
+
+def depths_within(grid: FocusGrid, depths: Float[np.ndarray, "..."]) -> tuple[float, ...]:
+    """Returns the depths that fill a part of a patch, each the mean of what lies within a step of it."""
+    step = mean_step(grid)
+    nearest = np.round(depths / step)
+    levels, counts = np.unique(nearest, return_counts=True)
+    return tuple(
+        float(depths[nearest == level].mean())
+        for level, count in zip(levels, counts, strict=True)
+        if count >= PART * depths.size
+    )
 
 
 def draw_surfaces(
@@ -194,6 +209,7 @@ def draw_patch(
         truth=int(camera.grid.nearest_index(depth)),
         depth=depth,
         depth_spread=float(np.std(depths)),
+        depths=depths_within(camera.grid, depths),
         beyond=beyond(camera.grid, depth),
         focusable=focusable,
         lens_error=float(np.median(index_errors(camera, focus))),
