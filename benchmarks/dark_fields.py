@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from dioptre.loop.confidence import reach_of
 from dioptre.loop.focus import focus
-from dioptre.loop.verdict import State
+from dioptre.loop.reasons import State
 
 METHODS = ("dioptre-vote", "local-norm-dist-sq-4", "gradient-magnitude-variance", "laplacian-variance")
 SIZES = (128, 192, 320)  # pixels

@@ -15,8 +15,8 @@ import numpy as np
 
 from dioptre.loop.confidence import reach_of
 from dioptre.loop.focus import focus
+from dioptre.loop.reasons import Reason
 from dioptre.loop.result import FocusResult
-from dioptre.loop.verdict import Reason
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.sweeps import simulated_sweep
 

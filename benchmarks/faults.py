@@ -33,9 +33,9 @@ from dioptre.evaluate.trust import MISS, RIGHT, auroc, reliability
 from dioptre.loop.autofocus import Autofocus
 from dioptre.loop.confidence import RISK
 from dioptre.loop.focus import DEFAULT_METHOD, focus
+from dioptre.loop.reasons import State
 from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.loop.search import NEVER
-from dioptre.loop.verdict import State
 from dioptre.methods import find_method
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.pipeline.processes import local_executor, run_pieces

@@ -36,8 +36,8 @@ from dioptre.cameras.simulated import SimulatedCamera, draw_camera
 from dioptre.loop.autofocus import Autofocus
 from dioptre.loop.focus import focus
 from dioptre.loop.measuring import slice_scores
+from dioptre.loop.reasons import State
 from dioptre.loop.sweeping import fitted_peak
-from dioptre.loop.verdict import State
 from dioptre.methods import best_index, find_method
 from dioptre.pipeline.processes import local_executor, run_pieces
 from dioptre.stack import VIEW_CODES, FocalStack

@@ -31,8 +31,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dioptre import focus_from
+from dioptre.loop.reasons import State
 from dioptre.loop.search import askers_of, policy_of, search, see_stack
-from dioptre.loop.verdict import State
 from dioptre.methods import find_method
 from dioptre.methods.base import ANY, Method, best_index
 from dioptre.optics import FocusGrid

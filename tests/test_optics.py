@@ -426,6 +426,14 @@ def test_a_fractional_index_is_held_at_the_ends() -> None:
     assert LEARNAF.metres_to_index(math.inf) == 0.0
 
 
+def test_infinity_is_some_steps_beyond_the_far_end() -> None:
+    assert FocusGrid(np.array([0.4, 0.6, 0.8, 1.0])).steps_to_infinity == pytest.approx(2.0)
+    assert FocusGrid.uniform(math.inf, 0.1, 9).steps_to_infinity == 0
+    assert FocusGrid.learnaf().steps_to_infinity == pytest.approx(1.3, abs=0.2)  # the hyperfocal distance
+    assert FocusGrid.unknown(9).steps_to_infinity == math.inf
+    assert FocusGrid(np.array([0.5])).steps_to_infinity == math.inf
+
+
 def test_an_unknown_ladder_only_counts() -> None:
     grid = FocusGrid.unknown(7)
     assert len(grid) == 7

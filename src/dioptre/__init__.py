@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from dioptre.loop.focus import focus as focus
     from dioptre.loop.focus import focus_from as focus_from
     from dioptre.loop.focus_map import focus_map as focus_map
+    from dioptre.loop.reasons import Reason as Reason
+    from dioptre.loop.reasons import State as State
     from dioptre.loop.result import FocusResult as FocusResult
-    from dioptre.loop.verdict import Reason as Reason
-    from dioptre.loop.verdict import State as State
     from dioptre.methods import METHODS as METHODS
     from dioptre.methods import scores as scores
     from dioptre.methods.base import Method as Method
@@ -47,8 +47,8 @@ _HOMES = {
     "Method": "dioptre.methods.base",
     "PatchStore": "dioptre.dataset.store",
     "Problem": "dioptre.problem",
-    "Reason": "dioptre.loop.verdict",
-    "State": "dioptre.loop.verdict",
+    "Reason": "dioptre.loop.reasons",
+    "State": "dioptre.loop.reasons",
     "focus": "dioptre.loop.focus",
     "focus_from": "dioptre.loop.focus",
     "focus_map": "dioptre.loop.focus_map",

@@ -29,6 +29,7 @@ from dioptre.errors import FileError, InputError
 
 MOST_POSITIONS = 10_000  # of an even ladder: more than any lens has
 MOST_TOML = 16_000_000  # bytes
+FAR_STEPS = 5  # positions at the far end of a ladder whose spacing tells how far infinity is
 ROUNDING = 1e-9  # of the nearest focus: what is less than this off infinity was meant to be infinity
 GREEN_UM = 0.55  # wavelength
 AIRY_SIGMA = 0.44  # of the Gaussian closest to an Airy disc, in wavelengths times the working f-number
@@ -138,6 +139,14 @@ class FocusGrid:
     def known(self) -> bool:
         """True if the ladder's dioptres are known."""
         return not bool(np.isnan(self.dioptres[0]))
+
+    @property
+    def steps_to_infinity(self) -> float:
+        """How many steps as its farthest ones lie between its far end and infinity; inf if not known."""
+        if not self.known or len(self) < 2:
+            return math.inf
+        far = self.dioptres[:FAR_STEPS]
+        return float(far[0] * (len(far) - 1) / (far[-1] - far[0]))
 
     def __len__(self) -> int:
         return int(self.dioptres.size)

@@ -12,9 +12,9 @@ from dioptre.loop import autofocus, focus, running
 from dioptre.loop.any_camera import nearest_slices
 from dioptre.loop.autofocus import Autofocus
 from dioptre.loop.focus import focus_from
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.result import FocusResult
 from dioptre.loop.steps import STEP_PX, WINDOW, FocusSteps, StepWindow
-from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.optics import CameraModel, FocusGrid

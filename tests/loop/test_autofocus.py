@@ -6,8 +6,8 @@ import pytest
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.errors import CameraError, InputError, MethodError
 from dioptre.loop.autofocus import Autofocus
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.search import NEVER, askers_of, policy_of, search, see_stack
-from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS, best_index
 from dioptre.methods.base import WHOLE
 from dioptre.optics import CameraModel

@@ -5,7 +5,8 @@ import pytest
 
 from dioptre.loop.confidence import RISK
 from dioptre.loop.exposure import Exposure
-from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge_posterior
+from dioptre.loop.reasons import Reason, State
+from dioptre.loop.verdict import Asked, Verdict, judge_posterior
 from dioptre.methods import METHODS, best_index
 from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack

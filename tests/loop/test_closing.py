@@ -20,9 +20,10 @@ from dioptre.loop.closing import (
     risk_of,
     stays,
 )
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.sweeping import Gathered, Measure
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Reason, State, Verdict
+from dioptre.loop.verdict import Verdict
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, Method
 from dioptre.posterior import Posterior

@@ -17,9 +17,10 @@ from dioptre.loop.depths import (
 )
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import focus
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.loop.result import Depth, FocusResult, Roi
-from dioptre.loop.verdict import Reason, State, judge
+from dioptre.loop.verdict import judge
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves

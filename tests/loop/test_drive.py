@@ -10,7 +10,7 @@ from dioptre.errors import InputError
 from dioptre.loop.autofocus import Autofocus
 from dioptre.loop.drive import Drive, Rules
 from dioptre.loop.journal import Act
-from dioptre.loop.verdict import Reason, State
+from dioptre.loop.reasons import Reason, State
 
 MEASURE = "laplacian-variance"
 

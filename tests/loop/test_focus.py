@@ -12,8 +12,8 @@ import pytest
 from dioptre.errors import InputError
 from dioptre.loop.depths import Subject
 from dioptre.loop.focus import DEFAULT_METHOD, focus
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.result import FocusResult, Roi
-from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS, scores
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.contrast import Contrast

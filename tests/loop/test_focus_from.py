@@ -7,9 +7,9 @@ from tests.fakes import FamilyOf, Probable
 from dioptre.errors import DioptreError, NetworkError
 from dioptre.loop.confidence import RISK
 from dioptre.loop.focus import focus, focus_from
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.loop.result import FocusResult
-from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, Method
 from dioptre.optics import FocusGrid

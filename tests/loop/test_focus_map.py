@@ -10,7 +10,7 @@ from scipy import ndimage
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.focus import focus
 from dioptre.loop.focus_map import FocusMap, focus_map, to_count
-from dioptre.loop.verdict import State
+from dioptre.loop.reasons import State
 from dioptre.methods.frame import MEASURES, PatchLattice
 from dioptre.methods.stereo import MEASURES as STEREO
 from dioptre.optics import FocusGrid

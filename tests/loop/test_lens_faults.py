@@ -14,8 +14,8 @@ from dioptre.errors import CameraError
 from dioptre.loop.autofocus import Autofocus
 from dioptre.loop.drive import PATIENCE_S
 from dioptre.loop.journal import Act
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.result import FocusResult
-from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, Method
 from dioptre.problem import Problem

@@ -1,5 +1,7 @@
 """Plateaus: slices that are equally sharp, and curves that still rise where their stack ends."""
 
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +10,10 @@ import pytest
 from dioptre.loop.curve import Noise
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import focus
-from dioptre.loop.plateau import UNSEEN, Plateau, find_plateau, rises_at_end, tolerance
+from dioptre.loop.plateau import FARTHEST, UNSEEN, Plateau, beyond_end, find_plateau, rises_at_end, tolerance
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.result import FocusResult
-from dioptre.loop.verdict import Reason, State, Verdict, judge
+from dioptre.loop.verdict import Asked, Verdict, judge
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
@@ -72,9 +75,9 @@ def test_a_curve_that_still_rises_always_peaks_at_the_edge(beyond: float, width:
 def test_an_end_where_the_score_still_rises_is_not_believed() -> None:
     verdict = judged(bell(25, 28.0, 4.0))
     assert verdict.reasons == (Reason.PEAK_AT_EDGE,)
-    assert verdict.confidence < 0.25
-    assert verdict.risk > 0.5
-    assert verdict.expected_error is None  # nothing tells how far beyond the focus lies
+    assert verdict.confidence < 0.55
+    assert verdict.risk > 0.1
+    assert verdict.expected_error > 2
 
 
 def test_noise_does_not_hide_that_a_curve_rises_to_its_end() -> None:
@@ -211,3 +214,61 @@ def test_a_subject_inside_a_sweep_in_dioptres_has_no_plateau(texture: np.ndarray
     assert result.state is State.FOCUSED
     assert result.reasons == ()
     assert abs(result.position - place) < 0.6
+
+
+# Beyond the end
+
+
+def contrast(n: int, peak: float, width: float) -> np.ndarray:
+    """Returns contrast as blur leaves it: it falls as one over the square of the distance from focus."""
+    curve = 1 / (1 + ((np.arange(n) - peak) / width) ** 2)
+    return curve / curve.max()
+
+
+@pytest.mark.parametrize("width", [4.0, 6.0, 12.0])
+@pytest.mark.parametrize("fall", [contrast, bell])
+def test_the_shape_tells_how_far_beyond_the_peak_is(width: float, fall: Callable[..., np.ndarray]) -> None:
+    told = [
+        beyond_end(fall(30, 29 + beyond, width) / fall(30, 29 + beyond, width).max()) for beyond in range(5)
+    ]
+    assert told[0] == pytest.approx(0, abs=0.8)
+    assert all(later > sooner for sooner, later in itertools.pairwise(told[:4]))
+    assert told[3] > 1.5
+
+
+def test_a_line_has_its_peak_anywhere() -> None:
+    assert beyond_end(1 / np.linspace(4, 1, 20)) == FARTHEST
+    assert beyond_end(np.array([0.0, 1.0])) == FARTHEST
+
+
+def at_far_end(beyond: float, to_infinity: float, noise: float = 1e-3) -> Verdict:
+    """Returns the verdict on a curve whose peak lies so far beyond its first slice."""
+    curve = contrast(49, -beyond, 5.0)
+    tiles = curve + 4 * noise * np.random.default_rng(0).standard_normal((16, len(curve)))
+    return judge(tiles.mean(axis=0), tiles, LIT, asked=Asked(to_infinity=to_infinity, risk=0.02))
+
+
+def test_nothing_lies_beyond_infinity() -> None:
+    for beyond in (0.0, 1.0):
+        assert Reason.PEAK_AT_EDGE in at_far_end(beyond, np.inf).reasons
+        assert Reason.PEAK_AT_EDGE in at_far_end(beyond, 10.0).reasons
+        closed = at_far_end(beyond, 1.3)
+        assert closed.state is State.FOCUSED, closed
+        assert closed.confidence > at_far_end(beyond, np.inf).confidence
+
+
+def test_a_curve_that_peaks_beyond_infinity_does_not_fit_its_positions() -> None:
+    assert at_far_end(5.0, 1.3).reasons == (Reason.PEAK_AT_EDGE,)
+
+
+def test_the_near_end_is_never_closed() -> None:
+    curve = contrast(49, 48, 5.0)
+    assert judge(curve, None, LIT, asked=Asked(to_infinity=0.0)).state is State.FAILED
+
+
+def test_less_is_believed_the_farther_beyond_the_peak_seems() -> None:
+    said = [at_far_end(beyond, np.inf) for beyond in (0.0, 1.0, 2.0, 3.0, 5.0)]
+    assert all(one.confidence > other.confidence for one, other in itertools.pairwise(said))
+    assert all(one.risk < other.risk for one, other in itertools.pairwise(said))
+    assert said[0].expected_error < said[2].expected_error
+    assert all(one.state is State.FAILED for one in said)

@@ -9,9 +9,9 @@ import pytest
 
 from dioptre.loop.focus import focus
 from dioptre.loop.preview import CROP, LARGEST, preview_of
+from dioptre.loop.reasons import Reason
 from dioptre.loop.result import Depth, FocusResult, Roi
 from dioptre.loop.slices import to_slices
-from dioptre.loop.verdict import Reason
 
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs the extra figures")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dioptre.loop.focus import focus
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.signal import WINDOW, bright_places, side_by_side
-from dioptre.loop.verdict import Reason, State
 
 N, FOCUS = 15, 6
 SHAPE = (192, 256)

@@ -5,8 +5,8 @@ import pytest
 from tests.loop.lens_world import LensCamera
 
 from dioptre.loop.autofocus import Autofocus
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.sweeping import COARSE, Measure, around, between, first_round, fitted_peak
-from dioptre.loop.verdict import Reason, State
 from dioptre.methods import METHODS
 from dioptre.optics import FocusGrid
 

@@ -26,19 +26,9 @@ from dioptre.loop.curve import (
 )
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import focus
+from dioptre.loop.reasons import EXPLANATIONS, WARNINGS, Reason, State
 from dioptre.loop.result import FocusResult
-from dioptre.loop.verdict import (
-    CLEARLY,
-    EXPLANATIONS,
-    SIGNS,
-    WARNINGS,
-    Reason,
-    State,
-    Verdict,
-    judge,
-    shape_reasons,
-    signs_in,
-)
+from dioptre.loop.verdict import CLEARLY, SIGNS, Verdict, judge, shape_reasons, signs_in
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose

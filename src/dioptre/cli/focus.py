@@ -271,7 +271,7 @@ def _pictures_of_camera(
 
 def _exit_code(result: "FocusResult", stack: str = "") -> int:
     """Returns 0 for focused, or says on stderr why not and returns 1; warnings are said in either case."""
-    from dioptre.loop.verdict import Reason, State  # noqa: PLC0415
+    from dioptre.loop.reasons import Reason, State  # noqa: PLC0415
 
     focused = result.state is State.FOCUSED
     for reason in result.reasons:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dioptre.dataset.stacks import Pictures
+    from dioptre.loop.reasons import Reason
     from dioptre.loop.result import FocusResult
-    from dioptre.loop.verdict import Reason
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -71,7 +71,7 @@ def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     """Returns a result as a table, its answer in words that suit what was asked."""
     from rich.table import Table  # noqa: PLC0415
 
-    from dioptre.loop.verdict import WARNINGS, Reason, State  # noqa: PLC0415
+    from dioptre.loop.reasons import WARNINGS, Reason, State  # noqa: PLC0415
 
     good = result.state is State.FOCUSED
     table = Table(show_header=False)
@@ -160,7 +160,7 @@ def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResul
 
 def print_reason(reason: "Reason", where: str = "") -> None:
     """Says on stderr why something is not focused, or what to beware of."""
-    from dioptre.loop.verdict import EXPLANATIONS, WARNINGS  # noqa: PLC0415
+    from dioptre.loop.reasons import EXPLANATIONS, WARNINGS  # noqa: PLC0415
 
     head = "beware" if reason in WARNINGS else "not focused"
     sys.stderr.write(f"{one_line(where)}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")

@@ -99,7 +99,7 @@ class Record:
 def run_lens(config: RunLens) -> int:
     """Focuses a camera and prints what became of it."""
     from dioptre.cameras.devices import open_device  # noqa: PLC0415
-    from dioptre.loop.verdict import State  # noqa: PLC0415
+    from dioptre.loop.reasons import State  # noqa: PLC0415
 
     roi = None if config.roi is None else parse_roi(config.roi)
     for written in (config.trace, config.plot):

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
+from dioptre.loop.reasons import State
 from dioptre.loop.result import FocusResult
-from dioptre.loop.verdict import State
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure

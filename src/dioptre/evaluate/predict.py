@@ -29,6 +29,7 @@ from dioptre.loop.verdict import Asked, Verdict, judge, judge_posterior
 from dioptre.methods import best_index, find_method, scores, tile_curves
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.methods.tiles import tiles_of
+from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
@@ -150,9 +151,10 @@ class Pictured:
     exposures: SliceExposures
     traces: Traces
 
-    def asked(self, method: Method) -> Asked:
+    def asked(self, method: Method, grid: FocusGrid) -> Asked:
         """Returns what is asked of a method that sees them all."""
-        return Asked(method.key, method.build().identity, self.traces)
+        identity = method.build().identity
+        return Asked(method.key, identity, self.traces, to_infinity=grid.steps_to_infinity)
 
     def asked_at(self, method: Method, positions: Int[np.ndarray, " look"]) -> Asked:
         """Returns what is asked of a method that sees some of them."""
@@ -203,7 +205,7 @@ def _whole_stacks(
                 continue
             posterior = posterior.weigh(prior)
             verdicts = [
-                judge_posterior(posterior.scene(at), one.exposures.median(), one.asked(method))
+                judge_posterior(posterior.scene(at), one.exposures.median(), one.asked(method, stack.grid))
                 for at, one in enumerate(pictures)
             ]
             answers.append(_whole(method, posterior.scores(), verdicts))
@@ -234,7 +236,8 @@ def _judge_curves(
             parts = tile_curves(FocalStack.full(tiles, stack.grid, view_codes=stack.view_codes), list(curves))
         for key, curve in curves.items():
             mine, exposure = None if parts is None else parts[key], pictured.exposures.median()
-            verdicts[key].append(judge(curve[at], mine, exposure, asked=pictured.asked(find_method(key))))
+            asked = pictured.asked(find_method(key), stack.grid)
+            verdicts[key].append(judge(curve[at], mine, exposure, asked=asked))
     return verdicts
 
 

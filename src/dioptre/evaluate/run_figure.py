@@ -6,8 +6,8 @@ import numpy as np
 
 from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
 from dioptre.loop.journal import Act, Step
+from dioptre.loop.reasons import State
 from dioptre.loop.result import FocusResult
-from dioptre.loop.verdict import State
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure

@@ -15,9 +15,9 @@ from jaxtyping import Float, Int
 
 from dioptre.errors import InputError, MethodError
 from dioptre.loop.inputs import Pixels
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.result import FocusResult
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow
-from dioptre.loop.verdict import Reason, State
 
 COARSEST: Final = 64.0  # times smaller; nobody has such frames
 APART: Final = 1.0  # steps that a slice may lie from where a network that wants every step is shown it

@@ -22,9 +22,10 @@ from jaxtyping import Float, Float32, Int
 
 from dioptre.loop.confidence import reach_of
 from dioptre.loop.measuring import slice_scores, tile_scores
+from dioptre.loop.reasons import WARNINGS, Reason, State
 from dioptre.loop.sweeping import Gathered, Measure, Peak
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import WARNINGS, Reason, State, Verdict
+from dioptre.loop.verdict import Verdict
 from dioptre.methods import find_method
 from dioptre.methods.base import best_index
 from dioptre.methods.measure import MIN_SIZE

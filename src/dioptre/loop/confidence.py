@@ -44,10 +44,12 @@ NEAR: Final = (
 RISK: Final = 0.01  # how often an answer that is called focused may be a miss
 AT_MOST: Final = 10.0  # times the accepted risk: how likely a single answer may be a miss
 MISSES: Final = tuple(np.geomspace(1e-4, 1.0, 25).tolist())  # probabilities at which a row knows the risk
-# Where the score still rises at the end of a stack: what is left of the confidence in that end, and the share
-# of misses (python -m benchmarks.edges). The weights know sweeps that hold their subject much better.
-WITHIN_STACK: Final = 0.2
-BEYOND_STACK: Final = 0.75
+# Where the score still rises at the end of a stack: log odds of that end and of a miss, and those for each
+# slice that the peak seems to lie beyond it (windows of validation sweeps, log.md; benchmarks.edges). The
+# weights know sweeps that hold their subject much better.
+RIGHT_AT_END: Final = (1.8, -1.05)
+MISS_AT_END: Final = (-3.5, 0.93)
+OFF_AT_END: Final = (1.0, 1.3)  # slices
 USUAL: Final = 2.0  # deviations: what is farther off is unusual
 FARTHEST: Final = 6.0  # and is not weighed further than this
 SHARPEST: Final = 9.0  # as a logarithm
@@ -173,12 +175,15 @@ class Belief:
     expected_error: float | None
     risk: float
 
-    def at_rising_end(self) -> "Belief":
+    def at_rising_end(self, beyond: float) -> "Belief":
         """Returns what is believed of the same answer if it is an end at which the score still rises.
 
-        The focus then most likely lies beyond, and nothing tells how far.
+        Args:
+            beyond: By how many slices beyond it the peak seems to lie (`plateau.beyond_end`).
         """
-        return Belief(WITHIN_STACK * self.confidence, max(self.miss, BEYOND_STACK), None, BEYOND_STACK)
+        right, miss = (1 / (1 + math.exp(-(at + by * beyond))) for at, by in (RIGHT_AT_END, MISS_AT_END))
+        off = OFF_AT_END[0] + OFF_AT_END[1] * max(beyond, 0.0)
+        return Belief(min(self.confidence, right), max(self.miss, miss), off, max(self.risk, miss))
 
 
 def believe(observation: Observation, row: Row) -> Belief:

@@ -19,8 +19,9 @@ from jaxtyping import Bool, Int
 from dioptre.errors import InputError
 from dioptre.loop.confidence import reach_of
 from dioptre.loop.curve import Curve, Noise, Tiles, stands_out
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.result import Depth, FocusResult, Roi
-from dioptre.loop.verdict import Reason, State, Verdict
+from dioptre.loop.verdict import Verdict
 
 MIDDLE: Final = 0.5  # deviation of the weight of the middle, of half the picture's width and height
 FEWEST: Final = 1 / 16  # of the tiles, and two of them: fewer are no depth of their own

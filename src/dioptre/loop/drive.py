@@ -24,7 +24,7 @@ import numpy as np
 from dioptre.cameras.base import Abortable, Camera, Frame, Scaled, to_index
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 from dioptre.loop.journal import Act, Step
-from dioptre.loop.verdict import Reason
+from dioptre.loop.reasons import Reason
 from dioptre.optics import FocusGrid
 
 PATIENCE_S: Final = 2.0

@@ -47,6 +47,7 @@ from dioptre.loop.measuring import Measured, measure_regions
 from dioptre.loop.own_positions import AnyCamera as AnyCamera  # noqa: PLC0414  # handed on
 from dioptre.loop.own_positions import own_positions, with_own
 from dioptre.loop.preview import preview_of
+from dioptre.loop.reasons import Reason
 from dioptre.loop.regions import to_region
 from dioptre.loop.request import DEFAULT_MEASURE, AnyMethod, method_of_looks, method_of_stacks, to_prior
 from dioptre.loop.request import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
@@ -55,7 +56,7 @@ from dioptre.loop.signal import bright_slices
 from dioptre.loop.slices import Reading, Slices, to_slices
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, Reason, Verdict, judge, judge_posterior
+from dioptre.loop.verdict import Asked, Verdict, judge, judge_posterior
 from dioptre.methods import Method
 from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer
 from dioptre.methods.learned import Learned
@@ -337,7 +338,8 @@ class _Question:
         self, found: Measured, stack: FocalStack | None, roi: Roi | None, looks: tuple[int, ...]
     ) -> FocusResult:
         positions = stack.indices[0] if looks and stack is not None else None
-        asked = Asked(self.method.key, self.focuser.identity, found.traces, positions, self.risk)
+        far = self.ladder.grid.steps_to_infinity
+        asked = Asked(self.method.key, self.focuser.identity, found.traces, positions, self.risk, far)
         posterior = None if stack is None else self.focuser.posterior(stack)
         if posterior is not None:
             if self.ladder.window is not None:

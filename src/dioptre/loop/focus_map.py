@@ -22,9 +22,10 @@ from dioptre.errors import InputError, MethodError
 from dioptre.loop.curve import FEW_TILES, peak_position
 from dioptre.loop.exposure import WHITE, Exposure, SliceExposures
 from dioptre.loop.inputs import Ladder, to_ladder
+from dioptre.loop.reasons import State
 from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.loop.slices import Reading, Slices, stream, to_slices
-from dioptre.loop.verdict import Asked, State, judge
+from dioptre.loop.verdict import Asked, judge
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means
 from dioptre.methods.measure import MIN_SIZE

@@ -6,6 +6,8 @@ anybody would see. A tied run that reaches an end of the stack is a plateau, unl
 there: then the focus lies beyond. That is told from the latter half of the run, towards that end, by the
 slope of a line through it, so that it does not depend on how finely a sweep is cut.
 
+Of a curve that still rises, its shape tells how far beyond (`beyond_end`).
+
 Curves are scaled to 0..1.
 """
 
@@ -27,6 +29,10 @@ STILL: Final = 1 / 8
 LIKELY: Final = 1.0  # deviations of such a rise, if the last slice is the highest
 SURELY: Final = 3.0  # and if it is not, which speaks against a rise
 FEWEST: Final = 3  # slices whose slope is told
+NEAR_END: Final = 0.4  # of the height: the slices before an end that are as high tell what lies beyond
+LEAST, MOST = 4, 10  # how many these are
+BENT: Final = 1e-4  # of the inverse of a curve, for a slice squared: what bends less has its peak anywhere
+NEAREST, FARTHEST = 0.5, 4.0  # slices before and beyond an end between which it can be told
 FLAT_TOP: Final = 0.6  # of the width at half height: so wide is the top of a plateau, and of no round peak
 
 
@@ -88,3 +94,25 @@ def rises_at_end(curve: Curve, noise: Noise) -> bool:
     if highest:
         return bool(rise > max(STILL * tolerance(noise), LIKELY * deviation))
     return bool(rise > max(UNSEEN, SURELY * deviation))
+
+
+def beyond_end(curve: Curve) -> float:
+    """Returns by how many slices the peak of a curve that rises to its last slice lies beyond it, about.
+
+    Blur grows as the distance from focus, and contrast falls as one over its square, to which the finest
+    blur is added: one over the curve is a parabola with its vertex in focus. Of a curve that falls as a bell
+    does, minus its logarithm is. Real ones lie between, and so does what is returned.
+    """
+    n = len(curve)
+    low = np.flatnonzero(curve < NEAR_END)
+    first = int(np.clip(low[-1] + 1 if low.size else 0, max(n - MOST, 0), max(n - LEAST, 0)))
+    along, height = np.arange(first, n) - (n - 1.0), np.maximum(curve[first:], BENT)
+    if len(along) < FEWEST:
+        return FARTHEST
+    return (_vertex(along, 1 / height, height) + _vertex(along, -np.log(height), height)) / 2
+
+
+def _vertex(along: Curve, bowl: Curve, weights: Curve) -> float:
+    """Returns where a parabola through a bowl is lowest, within what can be told."""
+    bend, slope, _ = np.polyfit(along, bowl, 2, w=weights)
+    return float(np.clip(-slope / (2 * bend), -NEAREST, FARTHEST)) if bend > BENT else FARTHEST

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from dioptre.loop.journal import Step
-from dioptre.loop.verdict import Candidate, Reason, State
+from dioptre.loop.reasons import Reason, State
+from dioptre.loop.verdict import Candidate
 
 
 class Roi(NamedTuple):

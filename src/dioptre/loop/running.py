@@ -37,13 +37,14 @@ from dioptre.loop.inputs import Ladder, cut, place_of
 from dioptre.loop.journal import Act
 from dioptre.loop.own_positions import in_unit
 from dioptre.loop.plan import Plan
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.result import FocusResult, Roi
 from dioptre.loop.search import NO_LOOK, SearchPolicy, askers_of, policy_of, search, see_camera
 from dioptre.loop.stepped import SteppedCamera
 from dioptre.loop.steps import WINDOW, FocusSteps, StepWindow
 from dioptre.loop.sweeping import AS_SHARP, Gathered, Measure, Peak, sweep
 from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge_posterior
+from dioptre.loop.verdict import Asked, Verdict, judge_posterior
 from dioptre.methods.base import ANY, Method, best_index
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import FocusGrid, dioptres_to_metres

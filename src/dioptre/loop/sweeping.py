@@ -22,10 +22,11 @@ from dioptre.loop.drive import Drive
 from dioptre.loop.exposure import Exposure
 from dioptre.loop.journal import Act
 from dioptre.loop.measuring import slice_scores, tile_scores
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.request import DEFAULT_MEASURE
 from dioptre.loop.signal import bright_places, side_by_side
 from dioptre.loop.traces import CLEAR, Traces
-from dioptre.loop.verdict import Asked, Reason, State, Verdict, judge
+from dioptre.loop.verdict import Asked, Verdict, judge
 from dioptre.methods import find_method
 from dioptre.methods.base import Method
 from dioptre.methods.voting import VOTES_BY

@@ -19,9 +19,9 @@ from dioptre.loop.drive import Drive, Halt
 from dioptre.loop.inputs import cut
 from dioptre.loop.journal import Act
 from dioptre.loop.plan import Plan
+from dioptre.loop.reasons import Reason, State
 from dioptre.loop.result import FocusResult
 from dioptre.loop.sweeping import Measure
-from dioptre.loop.verdict import Reason, State
 
 DEVIATIONS: Final = 5.0  # of the noise of still frames: what is more is a change
 STILL: Final = 0.5  # of what counts as a change: from one frame to the next, less is standing still

@@ -10,9 +10,9 @@ themselves (`loop.confidence`). FOCUSED means that misses among such answers are
 user takes; else the verdict says what was seen (SIGNS).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
@@ -43,7 +43,8 @@ from dioptre.loop.evidence import (
     sweep_evidence,
 )
 from dioptre.loop.exposure import Exposure
-from dioptre.loop.plateau import Plateau, find_plateau, rises_at_end
+from dioptre.loop.plateau import Plateau, beyond_end, find_plateau, rises_at_end
+from dioptre.loop.reasons import WARNINGS, Reason, State
 from dioptre.loop.traces import Traces
 from dioptre.posterior import Posterior
 
@@ -52,96 +53,8 @@ OTHER_SIDE: Final = 0.1  # how much of a posterior on another side of focus make
 NOISIEST: Final = 0.05  # of a curve's range: above this much noise between slices, a plateau is a guess
 NOTHING: Final = 1e4  # minus the logarithm of no probability
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
+ASTRAY: Final = 1.5  # slices that the shape of a curve may be wrong by about what lies beyond its end
 DIP: Final = 0.5  # of the lower peak: how deep the valley between two sides is at least
-
-
-class State(StrEnum):
-    """What became of focusing."""
-
-    FOCUSED = "focused"
-    FAILED = "failed"
-
-
-class Reason(StrEnum):
-    """Why focusing failed, or what to beware of."""
-
-    FLAT_CURVE = "flat-curve"
-    PEAK_AT_EDGE = "peak-at-edge"
-    PLATEAU = "plateau"
-    SPIKE = "spike"
-    SATURATED = "saturated"
-    TOO_DARK = "too-dark"
-    NOT_FINITE = "not-finite"
-    PIXELS_LEFT_OUT = "pixels-left-out"
-    TOO_FEW_SLICES = "too-few-slices"
-    TOO_SMALL = "too-small"
-    TWO_PEAKS = "two-peaks"
-    SEVERAL_DEPTHS = "several-depths"
-    UNSURE = "unsure"
-    AMBIGUOUS = "ambiguous"
-    BEYOND_FAR = "beyond-the-far-end"
-    BEYOND_NEAR = "beyond-the-near-end"
-    ASSUMED_CAMERA = "assumed-camera"
-    NOISE_PEAK = "noise-peak"
-    UNEVEN_NOISE = "uneven-noise"
-    BROKEN_SWEEP = "broken-sweep"
-    FLICKER = "flicker"
-    COMPRESSED = "compressed"
-    VIEWS_TURNED = "views-turned"
-    VIEWS_EXCHANGED = "views-exchanged"
-    NOT_AS_SHARP = "not-as-sharp"
-    LENS_STUCK = "lens-stuck"
-    STALE_FRAME = "stale-frame"
-    CAMERA_FAILED = "camera-failed"
-    CANCELLED = "cancelled"
-    TIMEOUT = "timeout"
-
-
-WARNINGS: Final = frozenset(
-    {
-        Reason.TWO_PEAKS,
-        Reason.SEVERAL_DEPTHS,
-        Reason.PLATEAU,
-        Reason.ASSUMED_CAMERA,
-        Reason.PIXELS_LEFT_OUT,
-    }
-)
-
-EXPLANATIONS: Final[dict[Reason, str]] = {
-    Reason.FLAT_CURVE: "no slice stands out of the noise: nothing to focus on here, or no slice near focus",
-    Reason.PEAK_AT_EDGE: "the score still rises where the stack ends: the best focus lies beyond it",
-    Reason.PLATEAU: "several slices are equally sharp: the subject is far, or the steps are fine",
-    Reason.SPIKE: "one slice stands out alone: a flicker or a faulty picture rather than a focus peak",
-    Reason.SATURATED: "most of the region is at white: expose less",
-    Reason.TOO_DARK: "the region is almost black: expose more, or give the right black and white",
-    Reason.NOT_FINITE: "some slices hold hardly any finite pixels and were left out",
-    Reason.PIXELS_LEFT_OUT: "some pixels are NaN, infinite or masked and were left out of all slices",
-    Reason.TOO_FEW_SLICES: "a peak needs at least three slices",
-    Reason.TOO_SMALL: "so few slices of so small a region do not tell focus from noise: take more of either",
-    Reason.TWO_PEAKS: "another slice is nearly as sharp: choose a smaller region",
-    Reason.SEVERAL_DEPTHS: "parts of the picture are sharp at different slices: choose a subject or a region",
-    Reason.UNSURE: "many positions are as likely: nothing to focus on, or a look too few",
-    Reason.AMBIGUOUS: "the focus may be on either side of the look: another look at a candidate tells",
-    Reason.BEYOND_FAR: "the subject is farther than the lens can focus, or than these looks can tell",
-    Reason.BEYOND_NEAR: "the subject is nearer than the lens can focus, or than these looks can tell",
-    Reason.ASSUMED_CAMERA: "nobody said whose pictures these are, so they are taken for the published data's "
-    "phone's: give a camera, or the positions",
-    Reason.NOISE_PEAK: "what stands out in the best slice is not in its neighbours: noise rather than detail",
-    Reason.UNEVEN_NOISE: "the noise changes from slice to slice: fix gain and exposure, switch denoising off",
-    Reason.BROKEN_SWEEP: "some slices do not follow from their neighbours: repeated, missing, out of order, "
-    "or of another subject",
-    Reason.FLICKER: "the brightness changes from slice to slice",
-    Reason.COMPRESSED: "the blocks of strong compression are larger than the detail: save with less of it",
-    Reason.VIEWS_TURNED: "the views differ up and down rather than sideways: turn the pictures by 90 degrees",
-    Reason.VIEWS_EXCHANGED: "the views move against each other the wrong way: left and right are exchanged",
-    Reason.NOT_AS_SHARP: "where the lens was sent, the picture is not as sharp as it should be",
-    Reason.LENS_STUCK: "the picture is as sharp wherever the lens is sent: does it move?",
-    Reason.STALE_FRAME: "the camera gives the same frame again and again, although the lens was moved",
-    Reason.CAMERA_FAILED: "the camera failed while the lens was being focused",
-    Reason.CANCELLED: "the run was cancelled",
-    Reason.TIMEOUT: "the time that was given was up",
-}
-
 
 # What evidence is a sign of, if there is more of it than in clean sweeps, and more than so much: a little
 # unevenness is unusual in simulated sweeps and harms nothing.
@@ -209,6 +122,8 @@ class Asked:
         traces: What the pictures show of themselves; None if nobody looked.
         positions: Where a few looks were taken; None for a whole stack.
         risk: How often an answer that is called focused may be a miss; 1 to let the shape of a curve decide.
+        to_infinity: How many slices a stack could have beyond its first one, the farthest: to where infinity
+            is sharp.
     """
 
     method: str = ""
@@ -216,6 +131,16 @@ class Asked:
     traces: Traces | None = None
     positions: Int[np.ndarray, " look"] | None = None
     risk: float = RISK
+    to_infinity: float = math.inf
+
+    def is_closed(self, height: Curve) -> bool:
+        """Returns whether a curve scaled to 0..1 may end at its peak, at the far end: infinity is next to it.
+
+        Nor must its shape contradict that, as it does where the positions that were told are not true.
+        """
+        if height.argmax() > 0 or self.to_infinity > reach_of(len(height)):
+            return False
+        return beyond_end(height[::-1]) <= self.to_infinity + ASTRAY
 
     def pictures(self, answer: int, n: int, flat: tuple[int, int] | None = None) -> Evidence:
         """Returns what the pictures say of an answer on a ladder of n positions, or on a plateau of them."""
@@ -258,7 +183,7 @@ def judge(
     if noise.unknown:
         reasons.append(Reason.TOO_SMALL)
     flickers = asked.traces is not None and asked.traces.is_only_light
-    shape = [Reason.FLAT_CURVE] if flickers else shape_reasons(height, noise)
+    shape = [Reason.FLAT_CURVE] if flickers else shape_reasons(height, noise, asked.is_closed(height))
     reasons += [*shape, *(_too_dark(exposure) if Reason.FLAT_CURVE in shape else ())]
     places = np.flatnonzero(sound)
     rivals = find_rivals(height, noise.needed_rise(len(height))) if Reason.TWO_PEAKS in shape else ()
@@ -267,7 +192,10 @@ def judge(
         observation, plateau = observe_plateau(curve, tiles, asked, covered, flat), (flat.first, flat.last)
     else:
         observation, plateau = observe_curve(curve, tiles, asked, covered), None
-    verdict = _verdict(observation, asked, reasons, (Reason.UNSURE,))
+    beyond = None
+    if Reason.PEAK_AT_EDGE in shape:
+        beyond = beyond_end(height if 2 * height.argmax() >= len(height) else height[::-1])
+    verdict = _verdict(observation, asked, reasons, (Reason.UNSURE,), beyond)
     return replace(
         verdict,
         plateau=None if plateau is None else (int(places[plateau[0]]), int(places[plateau[1]])),
@@ -282,9 +210,20 @@ def observe_curve(
     sound = np.isfinite(curve)
     height = (curve[sound] - curve[sound].min()) / np.ptp(curve[sound])
     parts = None if tiles is None else tiles[:, sound]
-    evidence = curve_evidence(height, parts, Noise.of(height, parts, covered))
+    evidence = _shape_evidence(height, parts, Noise.of(height, parts, covered), asked.is_closed(height))
     pictures = asked.pictures(int(curve.argmax()), len(curve))
-    return Observation.of_curve(_kind_of(curve, asked), curve, {**evidence, **pictures})
+    found = Observation.of_curve(_kind_of(curve, asked), curve, {**evidence, **pictures})
+    if asked.is_closed(height):
+        found.logits[0] = -NOTHING
+    return found
+
+
+def _shape_evidence(height: Curve, tiles: Tiles | None, noise: Noise, closed: bool) -> Evidence:
+    """Returns what the shape of a curve says; of a peak at a closed end, as if it fell beyond it too."""
+    if closed:
+        tiles = None if tiles is None else np.concatenate([tiles[:, :0:-1], tiles], axis=1)
+        height = np.concatenate([height[:0:-1], height])
+    return curve_evidence(height, tiles, noise)
 
 
 def observe_plateau(
@@ -306,9 +245,8 @@ def observe_plateau(
     height = (curve[sound] - curve[sound].min()) / np.ptp(curve[sound])
     parts = None if tiles is None else tiles[:, sound]
     fewer = flat.collapse(height)
-    evidence = curve_evidence(
-        fewer, None if parts is None else flat.collapse(parts), Noise.of(height, parts, covered)
-    )
+    some = None if parts is None else flat.collapse(parts)
+    evidence = _shape_evidence(fewer, some, Noise.of(height, parts, covered), asked.is_closed(fewer))
     places = np.flatnonzero(sound)
     if asked.traces is not None:
         sharpest = int(asked.traces.subject(MIDDLE).argmax())
@@ -356,7 +294,11 @@ def observe_posterior(posterior: Posterior, asked: Asked = NOBODY) -> Observatio
 
 
 def _verdict(
-    observation: Observation, asked: Asked, reasons: Sequence[Reason], unsure: tuple[Reason, ...]
+    observation: Observation,
+    asked: Asked,
+    reasons: Sequence[Reason],
+    unsure: tuple[Reason, ...],
+    beyond: float | None = None,
 ) -> Verdict:
     """Returns the verdict on an answer.
 
@@ -365,12 +307,13 @@ def _verdict(
         asked: Who gave it, and how sure it has to be.
         reasons: What is wrong already.
         unsure: What to say if it is not sure enough, beside what there are signs of.
+        beyond: If it is an end of a stack at which the score still rises, how far beyond the peak seems.
     """
     found = list(reasons)
     row = find_row(asked.method, observation.kind, asked.identity)
     belief = believe(observation, row)
-    if Reason.PEAK_AT_EDGE in found:
-        belief = belief.at_rising_end()
+    if beyond is not None:
+        belief = belief.at_rising_end(beyond)
     if belief.risk > asked.risk:
         found += [one for one in signs_in(observation.evidence, row) if one not in found]
         if all(reason in WARNINGS for reason in found):
@@ -428,14 +371,20 @@ def _too_dark(exposure: Exposure) -> list[Reason]:
     return [Reason.TOO_DARK] if exposure.is_dark else []
 
 
-def shape_reasons(curve: Curve, noise: Noise) -> list[Reason]:
-    """Returns what is wrong with the shape of a curve scaled to 0..1, or to beware of."""
+def shape_reasons(curve: Curve, noise: Noise, closed: bool = False) -> list[Reason]:
+    """Returns what is wrong with the shape of a curve scaled to 0..1, or to beware of.
+
+    Args:
+        curve: The curve, its far end first.
+        noise: Of it.
+        closed: Whether next to nothing can lie beyond its far end, so that it may rise there.
+    """
     peak, n, needed = int(curve.argmax()), len(curve), noise.needed_rise(len(curve))
     before, after = curve[:peak][::-1], curve[peak + 1 :]
     clear = [stands_out(curve[peak], side, needed) for side in (before, after)]
     if not any(clear):
         return [Reason.FLAT_CURVE]
-    if rises_at_end(curve, noise) or rises_at_end(curve[::-1], noise):
+    if rises_at_end(curve, noise) or (not closed and rises_at_end(curve[::-1], noise)):
         return [Reason.PEAK_AT_EDGE]
     found = [Reason.TWO_PEAKS] if find_rivals(curve, needed) else []
     run = find_plateau(curve, noise)
