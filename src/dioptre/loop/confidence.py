@@ -50,6 +50,8 @@ MISSES: Final = tuple(np.geomspace(1e-4, 1.0, 25).tolist())  # probabilities at 
 RIGHT_AT_END: Final = (1.8, -1.05)
 MISS_AT_END: Final = (-3.5, 0.93)
 OFF_AT_END: Final = (1.0, 1.3)  # slices
+# Of a ladder that begins at infinity, a lens's whole travel: most of what is taken is within its reach.
+WITHIN_TRAVEL: Final = 1.2  # log odds
 USUAL: Final = 2.0  # deviations: what is farther off is unusual
 FARTHEST: Final = 6.0  # and is not weighed further than this
 SHARPEST: Final = 9.0  # as a logarithm
@@ -175,13 +177,16 @@ class Belief:
     expected_error: float | None
     risk: float
 
-    def at_rising_end(self, beyond: float) -> "Belief":
+    def at_rising_end(self, beyond: float, whole: bool) -> "Belief":
         """Returns what is believed of the same answer if it is an end at which the score still rises.
 
         Args:
             beyond: By how many slices beyond it the peak seems to lie (`plateau.beyond_end`).
+            whole: Whether the stack is of all positions of a lens, and not any window of them.
         """
-        right, miss = (1 / (1 + math.exp(-(at + by * beyond))) for at, by in (RIGHT_AT_END, MISS_AT_END))
+        within = WITHIN_TRAVEL if whole else 0.0
+        right = 1 / (1 + math.exp(-(RIGHT_AT_END[0] + RIGHT_AT_END[1] * beyond + within)))
+        miss = 1 / (1 + math.exp(-(MISS_AT_END[0] + MISS_AT_END[1] * beyond - within)))
         off = OFF_AT_END[0] + OFF_AT_END[1] * max(beyond, 0.0)
         return Belief(min(self.confidence, right), max(self.miss, miss), off, max(self.risk, miss))
 

@@ -133,12 +133,16 @@ class Asked:
     risk: float = RISK
     to_infinity: float = math.inf
 
+    def begins_at_infinity(self, n: int) -> bool:
+        """Returns whether infinity lies within a miss of the far end of n slices."""
+        return self.to_infinity <= reach_of(n)
+
     def is_closed(self, height: Curve) -> bool:
         """Returns whether a curve scaled to 0..1 may end at its peak, at the far end: infinity is next to it.
 
         Nor must its shape contradict that, as it does where the positions that were told are not true.
         """
-        if height.argmax() > 0 or self.to_infinity > reach_of(len(height)):
+        if height.argmax() > 0 or not self.begins_at_infinity(len(height)):
             return False
         return beyond_end(height[::-1]) <= self.to_infinity + ASTRAY
 
@@ -313,7 +317,7 @@ def _verdict(
     row = find_row(asked.method, observation.kind, asked.identity)
     belief = believe(observation, row)
     if beyond is not None:
-        belief = belief.at_rising_end(beyond)
+        belief = belief.at_rising_end(beyond, asked.begins_at_infinity(len(observation.logits) - 2))
     if belief.risk > asked.risk:
         found += [one for one in signs_in(observation.evidence, row) if one not in found]
         if all(reason in WARNINGS for reason in found):
