@@ -15,38 +15,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from dioptre.cli.train import calm_the_allocator
-from dioptre.pipeline.recipes import GREEN, SHIPPED, Catalogue, ShippedNetwork, Stage
-from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.recipes import GREEN, PLAIN_GREEN, SHIPPED, Catalogue, ShippedNetwork, Stage
 from dioptre.pipeline.training import train_shipped
 from dioptre.train.fit import Progress
 from dioptre.train.recipe import RunSettings
 
 ROW = SHIPPED.find("dioptre-single-green").stages[-1]
-PLAIN = "-plain"  # the name of a store's twin without photographs ends so
-
-
-def twin(name: str) -> str:
-    """Returns the name of the store that differs from another one by having no photographs."""
-    store = SHIPPED.stores[name]
-    return name + PLAIN if isinstance(store, Simulation) and store.textures else name
 
 
 def catalogue(seeds: list[int]) -> Catalogue:
     """Returns the trainings as rows."""
-    stores = {name: SHIPPED.stores[name] for name in GREEN}
-    for name in GREEN:
-        store = stores[name]
-        assert isinstance(store, Simulation)
-        stores[twin(name)] = replace(store, textures="")
     networks = []
     for seed in seeds:
         recipe = replace(ROW.recipe, seed=seed)
-        both = (("with", GREEN), ("without", tuple(twin(name) for name in GREEN)))
         networks += [
             ShippedNetwork((Stage(f"{how}-{seed}", recipe, names, settings=ROW.settings),))
-            for how, names in both
+            for how, names in (("with", GREEN), ("without", PLAIN_GREEN))
         ]
-    return Catalogue(stores, tuple(networks))
+    return Catalogue(SHIPPED.stores, tuple(networks))
 
 
 def watch(at: Progress) -> None:

@@ -149,6 +149,9 @@ STORES: Mapping[str, Simulation | RegisteredStore] = {
     "phones": Simulation(4_096, 201, split="train", device="random", textures=SKIMAGE),
     "dark": Simulation(1_024, 202, split="train", device="random", light="dark", textures=SKIMAGE),
     "processed": Simulation(896, 203, split="train", device="random", processed=True, textures=SKIMAGE),
+    "phones-plain": Simulation(4_096, 201, split="train", device="random"),
+    "dark-plain": Simulation(1_024, 202, split="train", device="random", light="dark"),
+    "processed-plain": Simulation(896, 203, split="train", device="random", processed=True),
     "registered": RegisteredStore("scenes", STILL),
     "registered-phones": RegisteredStore("phones", STILL),
     "registered-dark": RegisteredStore("dark", STILL),
@@ -156,6 +159,7 @@ STORES: Mapping[str, Simulation | RegisteredStore] = {
 REGISTERED = ("registered", "registered-phones", "registered-dark")
 SCENES, SCENES_AND_DARK, TWO_VIEWS = ("scenes",), ("scenes", "dark"), ("scenes", "phones", "dark")
 GREEN = (*TWO_VIEWS, "processed")
+PLAIN_GREEN = ("scenes", "phones-plain", "dark-plain", "processed-plain")  # the same without photographs
 
 COMMON = Recipe(beta1=0.9, schedule="cosine", ema=0.998)
 FEW = replace(COMMON, width=0.5, batch=64)  # looks
@@ -196,7 +200,7 @@ SHIPPED = Catalogue(
                         crops=0.75,
                         flips="all",
                     ),
-                    GREEN,
+                    PLAIN_GREEN,
                     start_from="dioptre-single-dp",
                 ),
             ),
