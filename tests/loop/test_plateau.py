@@ -272,3 +272,26 @@ def test_less_is_believed_the_farther_beyond_the_peak_seems() -> None:
     assert all(one.risk < other.risk for one, other in itertools.pairwise(said))
     assert said[0].expected_error < said[2].expected_error
     assert all(one.state is State.FAILED for one in said)
+
+
+# Parts
+
+
+def test_a_tilted_thing_is_no_plateau() -> None:
+    """Its parts are sharp one after the other, and their mean has a flat top."""
+    parts = np.stack([bell(31, peak, 1.5) for peak in np.linspace(9, 21, 16)])
+    noisy = parts + 1e-3 * np.random.default_rng(0).standard_normal(parts.shape)
+    verdict = judge(noisy.mean(axis=0), noisy, LIT)
+    assert verdict.plateau is None
+    assert Reason.SEVERAL_DEPTHS in verdict.reasons
+    assert Reason.PLATEAU not in verdict.reasons
+    same = np.tile(parts.mean(axis=0), (16, 1)) + 1e-3 * np.random.default_rng(1).standard_normal(parts.shape)
+    assert Reason.PLATEAU in judge(same.mean(axis=0), same, LIT).reasons
+
+
+def test_parts_that_tell_nothing_have_no_say_about_a_plateau() -> None:
+    flat = Plateau(3, 5)
+    curve = np.array([0.0, 0.2, 0.8, 1.0, 1.0, 1.0, 0.7, 0.1])
+    noise = 0.05 * np.random.default_rng(0).random((5, 8))
+    assert flat.is_shared(np.concatenate([[curve, curve, curve], noise]))
+    assert flat.is_shared(np.zeros((4, 8)))

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.loop.confidence import reach_of
-from dioptre.loop.curve import Curve, Noise
+from dioptre.loop.curve import Curve, Noise, Tiles
 
 TIED: Final = 4.0  # deviations of the noise between the best of some equal scores and the worst
 UNSEEN: Final = 0.02  # of the range of a curve: a loss of sharpness that nobody sees
@@ -33,6 +33,8 @@ NEAR_END: Final = 0.4  # of the height: the slices before an end that are as hig
 LEAST, MOST = 4, 10  # how many these are
 BENT: Final = 1e-4  # of the inverse of a curve, for a slice squared: what bends less has its peak anywhere
 NEAREST, FARTHEST = 0.5, 4.0  # slices before and beyond an end between which it can be told
+MOST_UNEVEN: Final = 1 / 3  # of its height: what a part's curve changes by on a plateau that is its own too
+TELLING: Final = 0.2  # of the range of the part that changes most: what changes less tells nothing
 FLAT_TOP: Final = 0.6  # of the width at half height: so wide is the top of a plateau, and of no round peak
 
 
@@ -54,6 +56,16 @@ class Plateau:
         first = int(before[-1]) + 1 if before.size else 0
         width = (int(after[0]) if after.size else n) - first
         return len(self) > FEWEST and (len(self) > FLAT_TOP * width or len(self) > 2 * reach_of(n) + 1)
+
+    def is_shared(self, tiles: Tiles) -> bool:
+        """Returns whether parts are as flat on it as the whole, and not sharp one after the other.
+
+        A tilted thing is a plateau to the mean of its parts, and to none of them.
+        """
+        span = np.ptp(tiles, axis=1)
+        telling = span > TELLING * span.max()
+        part = tiles[telling, self.first : self.last + 1]
+        return bool(np.median(np.ptp(part, axis=1) / span[telling]) <= MOST_UNEVEN) if telling.any() else True
 
     def collapse(self, curve: Float[np.ndarray, "*tile n"]) -> Float[np.ndarray, "*tile fewer"]:
         """Returns curves in which one slice, each one's best, stands for all of the plateau."""

@@ -188,11 +188,13 @@ def judge(
         reasons.append(Reason.TOO_SMALL)
     flickers = asked.traces is not None and asked.traces.is_only_light
     shape = [Reason.FLAT_CURVE] if flickers else shape_reasons(height, noise, asked.is_closed(height))
+    flat = find_plateau(height, noise)
+    if Reason.PLATEAU in shape and tiles is not None and not flat.is_shared(tiles[:, sound]):
+        shape[shape.index(Reason.PLATEAU)] = Reason.SEVERAL_DEPTHS
     reasons += [*shape, *(_too_dark(exposure) if Reason.FLAT_CURVE in shape else ())]
     places = np.flatnonzero(sound)
     rivals = find_rivals(height, noise.needed_rise(len(height))) if Reason.TWO_PEAKS in shape else ()
     if Reason.PLATEAU in shape:
-        flat = find_plateau(height, noise)
         observation, plateau = observe_plateau(curve, tiles, asked, covered, flat), (flat.first, flat.last)
     else:
         observation, plateau = observe_curve(curve, tiles, asked, covered), None
