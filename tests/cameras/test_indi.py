@@ -19,6 +19,7 @@ from dioptre.errors import CameraError, CameraTimeoutError, InputError
 
 WHITE = 65535
 NEEDS = pytest.mark.skipif(bool(missing()), reason="Debian's indi-bin is not installed (make indi)")
+STEP = 2_500.0  # of a sweep through the simulator's focus
 QUICK_S = 0.3  # seconds after which a fake that is silent is given up
 
 
@@ -287,13 +288,13 @@ def test_frames_of_the_real_server_prove_where_they_were_taken(camera: IndiCamer
 
 @NEEDS
 def test_a_sweep_finds_the_simulators_best_focus(port: int) -> None:
-    positions = np.arange(20_000.0, 55_001, 2_500)
+    positions = np.arange(20_000.0, 55_001, STEP)
     region = 384, 312, 512, 400
     with IndiCamera("localhost", port, CCD, FOCUSER, positions=positions, region=region) as camera:
         stack = np.stack([camera.capture(index)[0] for index in range(len(positions))])
     result = focus(stack)
     assert result.state is State.FOCUSED
-    assert np.interp(result.position, range(len(positions)), positions) == pytest.approx(BEST, abs=300)
+    assert np.interp(result.position, range(len(positions)), positions) == pytest.approx(BEST, abs=STEP / 5)
 
 
 @NEEDS

@@ -334,9 +334,9 @@ def test_the_vertex_of_a_parabola_is_found_exactly(n: int, place: float, bend: f
 
 
 @given(arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e3, 1e3)))
-def test_the_peak_lies_within_half_a_step_of_the_highest_slice(curve: np.ndarray) -> None:
+def test_the_peak_lies_within_a_step_of_the_highest_slice(curve: np.ndarray) -> None:
     found = peak_position(curve)
-    assert abs(found - curve.argmax()) <= 0.5
+    assert abs(found - curve.argmax()) <= 1
     assert 0 <= found <= len(curve) - 1
 
 
@@ -354,6 +354,13 @@ def test_the_peak_lies_within_half_a_step_of_the_highest_slice(curve: np.ndarray
 )
 def test_peaks_known_beforehand(curve: list[float], peak: float) -> None:
     assert peak_position(np.array(curve)) == pytest.approx(peak)
+
+
+def test_noise_on_a_wide_top_hardly_moves_the_peak() -> None:
+    rng = np.random.default_rng(3)
+    places = rng.uniform(12, 18, 200)
+    found = [peak_position(bell(31, one, 6.0) + 0.01 * rng.standard_normal(31)) for one in places]
+    assert np.abs(found - places).mean() < 0.2
 
 
 # Reasons and exposure

@@ -30,6 +30,7 @@ STEADY: Final = 4.2  # a peak stands out of flicker by so many times the roughne
 UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
 RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
 VALLEY: Final = 0.15  # how deep that valley is at least
+TOP: Final = 0.85  # of a curve's height: the slices around its peak that are as high tell its place
 
 
 @dataclass(frozen=True)
@@ -154,12 +155,21 @@ def find_rivals(curve: Curve, needed: float) -> tuple[int, ...]:
 
 
 def peak_position(curve: Curve) -> float:
-    """Returns the peak's place between slices, by the parabola through it and its neighbours."""
-    peak = int(np.argmax(curve))
-    if not 0 < peak < len(curve) - 1:
+    """Returns the peak's place between slices, at most one from the highest, by the parabola through its top.
+
+    The top is the highest slice, its neighbours, and what beside them is nearly as high: of a peak over many
+    slices, three would tell the noise rather than the place.
+    """
+    peak, last = int(np.argmax(curve)), len(curve) - 1
+    if not (0 < peak < last and np.isfinite(curve[peak - 1 : peak + 2]).all()):
         return float(peak)
-    before, top, after = curve[peak - 1 : peak + 2]
-    bend = before - 2 * top + after
-    if not (np.isfinite(bend) and bend < 0):
-        return float(peak)
-    return peak + float(np.clip((before - after) / (2 * bend), -0.5, 0.5))
+    lowest = np.min(curve, where=np.isfinite(curve), initial=np.inf)
+    enough = lowest + TOP * (curve[peak] - lowest)
+    left, right = peak - 1, peak + 1
+    while left > 0 and curve[left] >= enough and curve[left - 1] >= enough:
+        left -= 1
+    while right < last and curve[right] >= enough and curve[right + 1] >= enough:
+        right += 1
+    away = np.arange(left - peak, right - peak + 1)
+    slope, bend = np.linalg.lstsq(np.stack([away**0, away, away**2], axis=1), curve[left : right + 1])[0][1:]
+    return peak + float(np.clip(-slope / (2 * bend), -1, 1)) if bend < 0 else float(peak)

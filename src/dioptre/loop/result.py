@@ -71,7 +71,7 @@ class FocusResult:
     Attributes:
         index: The sharpest slice, counted from 0 in the order of the stack. Given also when focusing
             failed, then as the best guess.
-        position: The same between slices, by a parabola through the peak.
+        position: The same between slices, at most one from it, by a parabola through the top of the peak.
         dioptres: The focus there; None if the positions are not known in dioptres.
         distance_m: The same in metres; None if not known.
         position_um: The place there in micrometres; None if the positions are not known in micrometres.

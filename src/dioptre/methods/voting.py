@@ -5,7 +5,7 @@ counts as contrast too: breathing carries bright things in and out. A tile's cur
 says no more than where that tile is sharp; the mean of all is highest where most of the region is. Training
 or a known camera is not needed for it.
 
-A tile's say is the square root of how much its contrast changes over the stack: a plain one, whose curve is
+A tile's say grows with the part of its contrast that changes over the stack: a plain one, whose curve is
 noise, has little.
 """
 
@@ -26,7 +26,7 @@ from dioptre.stack import FocalStack
 Curve = Float[np.ndarray, " n"]
 Tiles = Float[np.ndarray, "tile n"]
 
-SAY: Final = 0.5  # power of the part of its contrast that a tile's curve changes by
+SAY: Final = 0.75  # power of the part of its contrast that a tile's curve changes by
 VOTES_BY: Final = {"dioptre-vote": "dioptre-contrast"}  # the measure of each method whose parts vote
 
 
@@ -41,11 +41,10 @@ def ballots(tiles: Tiles) -> Tiles:
     scored = np.isfinite(tiles)
     lowest = np.min(tiles, axis=1, where=scored, initial=np.inf, keepdims=True)
     highest = np.max(tiles, axis=1, where=scored, initial=0.0, keepdims=True)
-    tells = highest > lowest
-    span = np.where(tells, highest - np.where(tells, lowest, 0.0), 1.0)
-    say = np.where(tells, span / np.where(tells, highest, 1.0), 0.0) ** SAY
-    height = np.where(scored & tells, tiles - np.where(tells, lowest, 0.0), 0.0) / span
-    return say * height
+    tells = scored & (highest > lowest)
+    span = np.where(highest > lowest, highest - lowest, 1.0)
+    height = np.where(tells, tiles - np.where(tells, lowest, 0.0), 0.0) / span
+    return height * (span / np.where(highest > 0, highest, 1.0)) ** SAY
 
 
 @dataclass(frozen=True)
