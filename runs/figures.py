@@ -1,23 +1,26 @@
 """Writes into the cards of networks what they are worth on patches that they have not seen.
 
-python runs/figures.py WEIGHTS STORE [REAL]
+python -m runs.figures WEIGHTS STORE [REAL]
 
 WEIGHTS is a folder of ONNX files, or one of them; STORE a simulated store with patches of the split test;
 REAL a folder of real green stacks (`benchmarks.stacks`). Errors are mean absolute errors in indices; a method
-with few looks begins at seven starts in STORE and at all in REAL.
+with few looks begins at seven starts in STORE and at all in REAL. What a second look is worth depends on who
+leads to it, so it is asked of the method of that name, behind its first: ship both before.
 """
 
 import sys
 from pathlib import Path
 
 import numpy as np
-from benchmarks.stacks import looks, read
-from jaxtyping import Float
+from benchmarks.stacks import looks, read, searched
+from jaxtyping import Float, Int
 
 from dioptre.dataset.store import PatchStore, open_patches
 from dioptre.evaluate.predict import oracle_answers
-from dioptre.methods.base import ANY, WHOLE, best_index
-from dioptre.methods.learned import Card, Learned
+from dioptre.loop.search import askers_of, policy_of, search, see_stack
+from dioptre.methods import find_method
+from dioptre.methods.base import Method, best_index
+from dioptre.methods.learned import Learned
 from dioptre.pipeline.predicting import spread
 from dioptre.posterior import DepthPrior
 from dioptre.stack import FocalStack
@@ -31,14 +34,24 @@ def answers(learned: Learned, stack: FocalStack, prior: DepthPrior) -> Float[np.
     return best_index(learned.posterior(stack).weigh(prior).scores())
 
 
-def simulated(learned: Learned, store: PatchStore) -> dict[str, float]:
-    """Returns the errors on simulated test patches: of one look or the whole stack, and of the oracle."""
+def led_answers(method: Method, stack: FocalStack) -> Int[np.ndarray, "batch start"]:
+    """Returns the answers of a method for several looks at the end of its searches."""
+    ask, policy = askers_of(method, method.looks, DepthPrior.even()), policy_of(method, method.looks)
+    starts = spread(len(stack.grid), STARTS)
+    trails = [search(starts, see_stack(stack, at), ask, policy) for at in range(stack.batch)]
+    return np.stack([best_index(trail.posteriors[-1].scores()) for trail in trails])
+
+
+def simulated(learned: Learned, method: Method | None, store: PatchStore) -> dict[str, float]:
+    """Returns the errors on simulated test patches: of all looks of a method, and of the oracle."""
     rows, truth = store.rows_of("test"), store.column("truth")
-    starts = spread(len(store.format.grid), STARTS) if learned.card.looks == 1 else None
+    starts = spread(len(store.format.grid), STARTS) if learned.card.looks == 1 else [None]
     errors, least = [], []
     for begin in range(0, len(rows), BATCH):
         some = rows[begin : begin + BATCH]
-        for start in [None] if starts is None else starts:
+        if method is not None:
+            errors.append(np.abs(led_answers(method, store.stack(some)) - truth[some][:, None]).ravel())
+        for start in starts if method is None else []:
             stack = store.stack(some) if start is None else store.stack(some, [int(start)])
             stack = stack.green() if learned.card.views == 1 else stack
             errors.append(np.abs(answers(learned, stack, DepthPrior.even()) - truth[some]))
@@ -52,10 +65,14 @@ def simulated(learned: Learned, store: PatchStore) -> dict[str, float]:
     }
 
 
-def real(learned: Learned, folder: Path) -> dict[str, float]:
+def real(learned: Learned, method: Method | None, folder: Path) -> dict[str, float]:
     """Returns the errors on real green stacks, as they lie and turned, under both priors."""
     stacks = read(folder)
     found: dict[str, float] = {"real stacks": len(stacks) // 8}
+    if method is not None:
+        led = searched(method, stacks)
+        last = {name: led[f"{name} {method.looks}"] for name in ("even", "far")}
+        return found | {f"real error, {name} prior": round(error, 3) for name, error in last.items()}
     for name, prior in (("even", DepthPrior.even()), ("far", DepthPrior.far())):
         errors = [
             np.abs(
@@ -68,12 +85,16 @@ def real(learned: Learned, folder: Path) -> dict[str, float]:
     return found
 
 
-def figures_of(card: Card, learned: Learned, store: PatchStore, folder: Path | None) -> dict[str, float]:
+def figures_of(file: Path, store: PatchStore, folder: Path | None) -> dict[str, float]:
     """Returns all figures of a network."""
-    if card.looks not in (1, WHOLE, ANY):
-        return {}  # a later step is worth what the step before it lets it be: dioptre predict
-    figures = simulated(learned, store)
-    return figures | real(learned, folder) if folder is not None and card.views == 1 else figures
+    learned = Learned(file)
+    method = find_method(file.stem) if learned.card.looks > 1 else None
+    if method is not None and method.build().identity != learned.identity:
+        sys.exit(f"{file} is not the {file.stem} that is shipped: what leads to its last look is not known")
+    figures = simulated(learned, method, store)
+    if folder is not None and learned.card.views == 1:
+        figures |= real(learned, method, folder)
+    return figures
 
 
 def main() -> None:
@@ -83,8 +104,7 @@ def main() -> None:
     weights, store = Path(sys.argv[1]), open_patches(Path(sys.argv[2]))
     folder = Path(sys.argv[3]) if len(sys.argv) == 4 else None
     for file in [weights] if weights.is_file() else sorted(weights.glob("*.onnx")):
-        learned = Learned(file)
-        figures = figures_of(learned.card, learned, store, folder)
+        figures = figures_of(file, store, folder)
         write_figures(file, figures)
         print(file.stem, figures, flush=True)
 

@@ -6,7 +6,7 @@ For each seed (0 and 1 unless said) two trainings by the row of `dioptre-single-
 learn from the same drawn scenes, phones, light and processing, one with photographs on a part of the
 surfaces of three of its four stores and one without. (The row itself begins with the weights of
 `dioptre-single-dp`, which has seen photographs; these do not.) OUT/weights gets a file for each;
-`python runs/figures.py` and `python -m benchmarks.stacks` say what they are worth. What is finished is not
+`python -m runs.figures` and `python -m benchmarks.stacks` say what they are worth. What is finished is not
 done again.
 """
 
