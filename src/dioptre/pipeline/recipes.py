@@ -220,8 +220,8 @@ SHIPPED = Catalogue(
             (
                 Stage(
                     "dioptre-any-green",
-                    replace(LOOKS, problem=Problem.SINGLE_GREEN),
-                    SCENES,
+                    replace(LOOKS, problem=Problem.SINGLE_GREEN, steps=8000),
+                    PLAIN_GREEN,
                     start_from="dioptre-single-green",
                     settings=LOOKS_SETTINGS,
                 ),
