@@ -9,7 +9,7 @@ def traces_of(tiles: np.ndarray) -> Traces:
     n = tiles.shape[1] + 1
     mean, lags = np.full(n, 0.3), np.ones((len(LAGS), n))
     nothing = np.zeros(n)
-    return Traces(mean, lags, 0.9 * lags[:, 1:], tiles, 0.0, nothing, nothing, nothing, 1)
+    return Traces(mean, lags, 0.9 * lags[:, 1:], tiles, np.ones(n - 1), 0.0, nothing, nothing, nothing, 1)
 
 
 def test_parts_may_be_sharp_anywhere_on_a_plateau() -> None:

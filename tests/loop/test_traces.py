@@ -52,6 +52,30 @@ def test_a_still_lens_under_a_lamp_is_told_from_a_sweep() -> None:
         assert not Traces.of(flicker(sweep()[SHARP - 2 : SHARP + 3], depth)).is_only_light
 
 
+def test_another_subject_from_one_slice_on_is_a_cut() -> None:
+    whole, other = sweep(), sweep(seed=5)
+    for at in (3, SHARP, N - 3):
+        assert Traces.of(np.concatenate([whole[:at], other[at:]])).is_cut
+        assert Traces.of(flicker(np.concatenate([whole[:at], other[at:]]), 0.1)).is_cut
+
+
+def test_focusing_is_no_cut_however_wide_the_steps() -> None:
+    for step in (1, 2, 4, 6):
+        assert not Traces.of(sweep()[::step]).is_cut
+        assert not Traces.of(flicker(sweep(), 0.3)[::step]).is_cut
+    lone = sweep()
+    lone[5] = sweep(seed=5)[5]  # one faulty slice: the same scene before and after
+    assert not Traces.of(lone).is_cut
+
+
+def test_plain_and_black_pictures_have_no_cut() -> None:
+    wall = 0.5 + 0.01 * np.random.default_rng(3).standard_normal((9, 1, 64, 64)).astype(np.float32)
+    assert not Traces.of(wall).is_cut
+    assert not Traces.of(np.zeros((5, 1, 64, 64), np.float32)).is_cut
+    assert not Traces.of(sweep()[:2]).is_cut
+    assert not Traces.of(sweep()).at(np.array([1, 5, 9, 12])).is_cut
+
+
 def test_no_light_and_no_detail_are_not_a_lamp() -> None:
     assert not Traces.of(np.zeros((5, 1, 64, 64), np.float32)).is_only_light
     assert not Traces.of(flicker(np.full((5, 1, 64, 64), 0.5), 0.05)).is_only_light

@@ -28,8 +28,19 @@ from dioptre.loop.exposure import Exposure
 from dioptre.loop.focus import focus
 from dioptre.loop.reasons import EXPLANATIONS, WARNINGS, Reason, State
 from dioptre.loop.result import FocusResult
-from dioptre.loop.verdict import CLEARLY, SIGNS, Verdict, judge, shape_reasons, signs_in
+from dioptre.loop.traces import Traces
+from dioptre.loop.verdict import (
+    CLEARLY,
+    SIGNS,
+    Asked,
+    Verdict,
+    judge,
+    judge_posterior,
+    shape_reasons,
+    signs_in,
+)
 from dioptre.optics import CameraModel, FocusGrid
+from dioptre.posterior import Posterior
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves
@@ -209,6 +220,18 @@ def test_a_good_curve_of_a_saturated_region_fails() -> None:
     verdict = judged(bell(49, 20, 4.0), exposure=Exposure(saturated=0.6, mean=0.9))
     assert verdict.state is State.FAILED
     assert verdict.reasons == (Reason.SATURATED,)
+
+
+def test_a_good_answer_to_two_subjects_one_after_the_other_fails() -> None:
+    rng = np.random.default_rng(4)
+    scenes = [np.repeat(rng.random((1, 1, SIZE, SIZE), np.float32), count, axis=0) for count in (20, 29)]
+    traces = Traces.of(np.concatenate(scenes) + 0.01 * rng.standard_normal((49, 1, SIZE, SIZE), np.float32))
+    asked = Asked(traces=traces, risk=1.0)
+    verdict = judge(*with_tiles(bell(49, 30, 4.0), 1e-3), LIT, asked=asked)
+    assert verdict.state is State.FAILED
+    assert verdict.reasons[0] is Reason.BROKEN_SWEEP
+    posterior = Posterior.of_logits(np.log(bell(49, 30, 2.0))[None], 49)
+    assert Reason.BROKEN_SWEEP in judge_posterior(posterior, LIT, asked).reasons
 
 
 def test_darkness_matters_only_where_the_curve_is_flat() -> None:

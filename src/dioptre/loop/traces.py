@@ -30,6 +30,9 @@ FEW: Final = 6  # slices whose blocks are measured: all are compressed alike
 STRIP: Final = 128  # rows whose steps are measured at a time
 CLEAR: Final = 3.0  # times the noise: detail that there is no doubt about
 LIGHT: Final = 0.5  # of what light changes of detail: where a lens changes less, light is what changes
+CUT: Final = 0.7  # correlation: whole pictures that are less alike show different things
+STEADY: Final = 0.9  # and the ones before and after, which show the same thing, more
+TIMES: Final = 5.0  # by which a cut is less alike than what comes before and after it
 STILL: Final = 0.1  # relative: a lens that changes more of it moves through focus, in whatever light
 TINY: Final = 1e-12
 
@@ -43,6 +46,7 @@ class Traces:
         detail: Mean square of the second differences of each slice, by lag.
         common: Mean product of those of each slice and the next one, by lag.
         tiles: The same at TILED pixels for parts of the picture.
+        alike: Correlation of each slice with the next one as whole pictures, much smaller.
         blocks: By how much steps on a grid of 8 pixels exceed those beside it, over the mean step.
         right: Of two views, by how many pixels the right view lies right of the left one; 0 for one view.
         down: And by how many below it.
@@ -54,6 +58,7 @@ class Traces:
     detail: Float[np.ndarray, "lag slice"]
     common: Float[np.ndarray, "lag gap"]
     tiles: Float[np.ndarray, "tile gap"]
+    alike: Float[np.ndarray, " gap"]
     blocks: float
     right: PerSlice
     down: PerSlice
@@ -79,6 +84,7 @@ class Traces:
             detail=np.stack([_products(one, one) for one in differences]),
             common=np.stack([_products(one[:-1], one[1:]) for one in differences]),
             tiles=_tile_products(differences[LAGS.index(TILED)]),
+            alike=_correlations(views.mean(axis=1)),
             blocks=blockiness(np.concatenate([one.steps for one in samples])),
             right=right,
             down=down,
@@ -94,6 +100,7 @@ class Traces:
             detail=self.detail[:, slices],
             common=np.zeros((len(LAGS), 0)),
             tiles=np.zeros((len(self.tiles), 0)),
+            alike=np.zeros(0),
             right=self.right[slices],
             down=self.down[slices],
             balance=self.balance[slices],
@@ -130,6 +137,16 @@ class Traces:
         change = np.ptp(self.common[AT] / light) / max(float(np.mean(self.common[AT] / light)), TINY)
         clear = self.common[AT].min() > CLEAR * float(np.median(self.noise(AT)))
         return bool(clear and change < min(STILL, LIGHT * np.ptp(light) / light.mean()))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether from one slice to the next the picture becomes another one, and stays it.
+
+        A lens changes pictures little by little, and fastest on both sides of focus; so slices of one scene
+        are never unlike at one place alone.
+        """
+        here, beside = self.alike[1:-1], np.minimum(self.alike[:-2], self.alike[2:])
+        return bool(np.any((here < CUT) & (beside > STEADY) & (1 - here > TIMES * (1 - beside))))
 
     def likeness(self, lag: int) -> Float[np.ndarray, " gap"]:
         """Returns the correlation of each slice's detail with the next one's, at one of the lags."""
@@ -178,6 +195,13 @@ def _products(
     one: Float32[np.ndarray, "slice down across"], other: Float32[np.ndarray, "slice down across"]
 ) -> PerSlice:
     return np.einsum("sij,sij->s", one, other, dtype=np.float64) / one[0].size if len(one) else np.zeros(0)
+
+
+def _correlations(pictures: Float32[np.ndarray, "slice down across"]) -> Float[np.ndarray, " gap"]:
+    """Returns the correlation of each picture with the next one; 0 where one of them is plain."""
+    about = pictures - pictures.mean(axis=(1, 2), keepdims=True)
+    power = _products(about, about)
+    return _products(about[:-1], about[1:]) / np.sqrt(np.maximum(power[:-1] * power[1:], TINY**2))
 
 
 def _tile_products(detail: Float32[np.ndarray, "slice down across"]) -> Float[np.ndarray, "tile gap"]:

@@ -171,7 +171,7 @@ def judge(
         covered: How much of the region the tiles cover: the noise of the rest averages out with theirs.
         asked: Who scored, and how sure it has to be.
     """
-    reasons = _exposure_reasons(exposure)
+    reasons = _picture_reasons(exposure, asked)
     sound = np.isfinite(curve)
     if len(curve) < 3 or (sound.sum() < 3 and not exposure.finite):
         return Verdict(State.FAILED, 0.0, (*reasons, Reason.TOO_FEW_SLICES))
@@ -279,7 +279,7 @@ def judge_posterior(posterior: Posterior, exposure: Exposure, asked: Asked = NOB
     answer = int(np.argmax(posterior.scores()[0]))
     reach = reach_of(posterior.positions)
     sides = candidates(posterior)
-    reasons = _exposure_reasons(exposure)
+    reasons = _picture_reasons(exposure, asked)
     if posterior.is_beyond[0]:
         far = posterior.beyond_far[0] >= posterior.beyond_near[0]
         reasons.append(Reason.BEYOND_FAR if far else Reason.BEYOND_NEAR)
@@ -345,9 +345,15 @@ def signs_in(evidence: Evidence, row: Row) -> list[Reason]:
     return list(dict.fromkeys(seen))
 
 
-def _exposure_reasons(exposure: Exposure) -> list[Reason]:
-    found = [] if exposure.finite else [Reason.NOT_FINITE]
-    return [*found, Reason.SATURATED] if exposure.is_saturated else found
+def _picture_reasons(exposure: Exposure, asked: Asked) -> list[Reason]:
+    """Returns what is wrong with the pictures, whatever a method makes of them."""
+    is_cut = asked.traces is not None and asked.traces.is_cut
+    found = {
+        Reason.NOT_FINITE: not exposure.finite,
+        Reason.SATURATED: exposure.is_saturated,
+        Reason.BROKEN_SWEEP: is_cut,
+    }
+    return [reason for reason, seen in found.items() if seen]
 
 
 def candidates(posterior: Posterior) -> tuple[Candidate, ...]:
