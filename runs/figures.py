@@ -5,7 +5,8 @@ python -m runs.figures WEIGHTS STORE [REAL]
 WEIGHTS is a folder of ONNX files, or one of them; STORE a simulated store with patches of the split test;
 REAL a folder of real green stacks (`benchmarks.stacks`). Errors are mean absolute errors in indices; a method
 with few looks begins at seven starts in STORE and at all in REAL. What a second look is worth depends on who
-leads to it, so it is asked of the method of that name, behind its first: ship both before.
+leads to it, so it is asked of the method of that name, behind its first: ship both before. A card is a part
+of the file, and a row of confidence is of one file: fit the rows afterwards (`runs/confidence.py`).
 """
 
 import sys
