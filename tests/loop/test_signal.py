@@ -98,3 +98,13 @@ def test_windows_lie_side_by_side() -> None:
         np.testing.assert_array_equal(
             joined[..., y : y + WINDOW, x : x + WINDOW], frame[..., row : row + WINDOW, col : col + WINDOW]
         )
+
+
+def test_a_lit_picture_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[str]()
+    monkeypatch.setattr("dioptre.loop.signal.mean_light", lambda *_: read.append("again") or np.zeros(SHAPE))
+    noise = 0.01 * np.random.default_rng(0).standard_normal((7, *SHAPE)).astype(np.float32)
+    for light, again in ((0.5, False), (0.1, True)):
+        read.clear()
+        assert focus(light + noise).state is State.FAILED
+        assert bool(read) is again

@@ -23,6 +23,7 @@ WINDOW: Final = 32  # rows and columns around a bright place: sixteen of them ar
 BLOCK: Final = 2  # pixels that are averaged to find it
 LAYOUTS: Final = ((4, 4), (3, 4), (3, 3), (2, 3), (2, 2))  # windows down and across
 CLEAR: Final = 8.0  # deviations of the noise that a place is above the black around it
+LIT: Final = 0.35  # of white: a picture whose mean is above this is not mostly black
 SPARSE: Final = 0.1  # of a picture is bright at most, or it is not mostly black
 
 
@@ -33,6 +34,8 @@ def bright_slices(slices: Slices, region: Region) -> Slices | None:
         slices: All of them.
         region: The part that is asked about; light moves little from slice to slice.
     """
+    if is_lit(slices, region):
+        return None
     places = bright_places(mean_light(slices, region))
     if places is None:
         return None
@@ -42,6 +45,18 @@ def bright_slices(slices: Slices, region: Region) -> Slices | None:
 
     pixels = np.stack([one for some in _streamed(slices, region, work) for one in some])
     return replace(slices, pictures=Pictures.of_array(pixels), scaled=True, holes=None)
+
+
+def is_lit(slices: Slices, region: Region) -> bool:
+    """Returns whether a region is not mostly black, by its middle slice: the others are not read for that."""
+    middle = len(slices) // 2
+    (mean,) = stream(
+        slices,
+        [range(middle, middle + 1)],
+        region.window,
+        lambda _, codes: float(np.nanmean(region.pixels(slices, codes[0]))),
+    )
+    return mean > LIT
 
 
 def mean_light(slices: Slices, region: Region) -> Float[np.ndarray, "row col"]:
