@@ -48,14 +48,12 @@ def bright_slices(slices: Slices, region: Region) -> Slices | None:
 
 
 def is_lit(slices: Slices, region: Region) -> bool:
-    """Returns whether a region is not mostly black, by its middle slice: the others are not read for that."""
-    middle = len(slices) // 2
-    (mean,) = stream(
-        slices,
-        [range(middle, middle + 1)],
-        region.window,
-        lambda _, codes: float(np.nanmean(region.pixels(slices, codes[0]))),
-    )
+    """Returns whether a region is not mostly black, by the first slice: the others are not read for that."""
+
+    def work(_: range, codes: Sequence[Views]) -> float:
+        return float(np.nanmean(region.pixels(slices, codes[0])))
+
+    (mean,) = stream(slices, [range(1)], region.window, work)
     return mean > LIT
 
 
