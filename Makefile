@@ -42,7 +42,7 @@ notebooks: $(ALL) ## run docs/notebooks again, whose outputs are kept
 	$(BIN)/python docs/notebooks.py docs/notebooks/*.ipynb
 
 bench: $(ALL) ## the speed tables, as ratios in one run
-	$(BIN)/dioptre bench
+	$(BIN)/python -m lab.speed
 
 browser: ## Chromium for the test of the page, where apt can install it; the test is skipped without
 	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then true; \
@@ -68,7 +68,6 @@ $(BASE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
 	$(BIN)/python $(PIP) --editable '.[figures]'
-	$(BIN)/dioptre warm
 	touch $(BASE)
 
 $(ALL): $(BASE)

@@ -26,7 +26,9 @@ def spans(page: Path) -> list[str]:
 def dotted_names(page: Path) -> set[str]:
     found = (DOTTED.match(span) for span in spans(page))
     names = {match[1] for match in found if match}
-    return {name for name in names if name.split(".")[0] in ROOMS and not name.endswith((".py", ".toml"))}
+    return {
+        name for name in names if name.split(".")[0] in ROOMS and not name.endswith((".py", ".toml", ".npy"))
+    }
 
 
 def exists(name: str) -> bool:

@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
-    from dioptre.dataset.store import PatchStore as PatchStore
-    from dioptre.dataset.store import open_patches as open_patches
+    from dioptre.autofocus.autofocus import Autofocus as Autofocus
+    from dioptre.confidence.reasons import Reason as Reason
+    from dioptre.confidence.reasons import State as State
     from dioptre.errors import DioptreError as DioptreError
-    from dioptre.loop.autofocus import Autofocus as Autofocus
-    from dioptre.loop.focus import focus as focus
-    from dioptre.loop.focus import focus_from as focus_from
-    from dioptre.loop.focus_map import focus_map as focus_map
-    from dioptre.loop.reasons import Reason as Reason
-    from dioptre.loop.reasons import State as State
-    from dioptre.loop.result import FocusResult as FocusResult
+    from dioptre.focusing.focus import focus as focus
+    from dioptre.focusing.focus import focus_from as focus_from
+    from dioptre.focusing.focus_map import focus_map as focus_map
+    from dioptre.focusing.result import FocusResult as FocusResult
     from dioptre.methods import METHODS as METHODS
     from dioptre.methods import scores as scores
     from dioptre.methods.base import Method as Method
@@ -34,25 +32,27 @@ if TYPE_CHECKING:
     from dioptre.posterior import DepthPrior as DepthPrior
     from dioptre.problem import Problem as Problem
     from dioptre.stack import FocalStack as FocalStack
+    from dioptre.store.patches import PatchStore as PatchStore
+    from dioptre.store.patches import open_patches as open_patches
 
 _HOMES = {
     "METHODS": "dioptre.methods",
-    "Autofocus": "dioptre.loop.autofocus",
+    "Autofocus": "dioptre.autofocus.autofocus",
     "CameraModel": "dioptre.optics",
     "DepthPrior": "dioptre.posterior",
     "DioptreError": "dioptre.errors",
     "FocalStack": "dioptre.stack",
     "FocusGrid": "dioptre.optics",
-    "FocusResult": "dioptre.loop.result",
+    "FocusResult": "dioptre.focusing.result",
     "Method": "dioptre.methods.base",
-    "PatchStore": "dioptre.dataset.store",
+    "PatchStore": "dioptre.store.patches",
     "Problem": "dioptre.problem",
-    "Reason": "dioptre.loop.reasons",
-    "State": "dioptre.loop.reasons",
-    "focus": "dioptre.loop.focus",
-    "focus_from": "dioptre.loop.focus",
-    "focus_map": "dioptre.loop.focus_map",
-    "open_patches": "dioptre.dataset.store",
+    "Reason": "dioptre.confidence.reasons",
+    "State": "dioptre.confidence.reasons",
+    "focus": "dioptre.focusing.focus",
+    "focus_from": "dioptre.focusing.focus",
+    "focus_map": "dioptre.focusing.focus_map",
+    "open_patches": "dioptre.store.patches",
     "scores": "dioptre.methods",
 }
 

@@ -299,7 +299,9 @@ class CameraModel:
 
     @classmethod
     def _from_table(cls, table: Mapping[str, Any]) -> "CameraModel":
-        unknown = set(table) - set(cls.__dataclass_fields__) - {"sharp_px"}  # which dioptre.loop.steps reads
+        unknown = (
+            set(table) - set(cls.__dataclass_fields__) - {"sharp_px"}
+        )  # which dioptre.cameras.blur_units reads
         if unknown:
             raise InputError(f"it has the unknown entry {sorted(unknown)[0]!r}")
         rest = {key: float(table[key]) for key in ("aperture_factor", "split") if key in table}

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.cameras.fake_indi import fits
 
 from dioptre.cameras.fits import read_fits, read_header
 from dioptre.errors import CameraError
+from tests.cameras.fake_indi import fits
 
 COUNTS = np.arange(6 * 5, dtype=np.float64).reshape(6, 5)
 

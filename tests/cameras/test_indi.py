@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.indi_simulators import BEST, CCD, FOCUSER, missing, running
-from tests.cameras.contract import CameraContract
-from tests.cameras.fake_indi import COLS, HIGHEST, ROWS, FakeIndi
 
 from dioptre import Autofocus, State, focus
 from dioptre.cameras.base import Camera
 from dioptre.cameras.indi import IndiCamera, open_device, to_green
 from dioptre.cameras.indi_messages import MessageParser
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
+from lab.devices.indi_simulators import BEST, CCD, FOCUSER, missing, running
+from tests.cameras.contract import CameraContract
+from tests.cameras.fake_indi import COLS, HIGHEST, ROWS, FakeIndi
 
 WHITE = 65535
 NEEDS = pytest.mark.skipif(bool(missing()), reason="Debian's indi-bin is not installed (make indi)")

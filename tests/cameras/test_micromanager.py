@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tests.cameras.contract import CameraContract
 
 pytest.importorskip("pymmcore_plus", reason="pymmcore-plus is not installed")

@@ -8,11 +8,11 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from tests.cameras.contract import CameraContract
 
 from dioptre.cameras.base import Camera
 from dioptre.cameras.opencv import OpenCVCamera, open_device, srgb_to_linear
 from dioptre.errors import CameraError, InputError
+from tests.cameras.contract import CameraContract
 
 PERIOD_S = 0.004
 BUFFERS, TRAVEL = 4, 5  # frames that wait at most; frames that a lens takes

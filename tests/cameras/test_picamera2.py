@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
+
+from dioptre.cameras.base import Camera
+from dioptre.cameras.picamera2 import PiCamera, open_device
+from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 from tests.cameras.contract import CameraContract
 from tests.cameras.fake_picamera2 import (
     COLS,
@@ -19,10 +23,6 @@ from tests.cameras.fake_picamera2 import (
     controls,
     lens_to_pixel,
 )
-
-from dioptre.cameras.base import Camera
-from dioptre.cameras.picamera2 import PiCamera, open_device
-from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 
 SETTLE_S = (LATE + TRAVEL + 1) * PERIOD_S
 

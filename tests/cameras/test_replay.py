@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.cameras.contract import CameraContract
 
 from dioptre.cameras.base import Camera
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
+from tests.cameras.contract import CameraContract
 
 N = 7
 

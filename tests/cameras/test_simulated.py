@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.cameras.contract import CameraContract
 
 from dioptre.cameras.base import Camera
 from dioptre.cameras.simulated import FRAME_S, SETTLE_S, SimulatedCamera, draw_camera, open_device
@@ -12,6 +11,7 @@ from dioptre.errors import InputError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.lens import Actuator, VoiceCoil
+from tests.cameras.contract import CameraContract
 
 PIXEL3 = CameraModel.pixel3()
 

@@ -5,18 +5,19 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from tests.cli.command_line import refused, run_json
-from tests.fakes import FamilyOf, Probable
 
 from dioptre import METHODS
+from dioptre.autofocus import autofocus
+from dioptre.cameras.blur_units import STEP_PX, WINDOW
 from dioptre.cli import main
 from dioptre.cli.console import FOCUSED
-from dioptre.loop import autofocus, focus
-from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS
-from dioptre.loop.steps import STEP_PX, WINDOW
+from dioptre.focusing import focus
+from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.methods.base import ANY, Method
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
+from tests.cli.command_line import refused, run_json
+from tests.fakes import FamilyOf, Probable
 
 NEARER = 4  # steps
 

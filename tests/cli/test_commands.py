@@ -6,13 +6,13 @@ import cv2
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
-from tests.cli.command_line import refused, run_json
 
 from dioptre import METHODS, __version__
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, FOCUSED, NOT_FOCUSED
 from dioptre.cli.focus import parse_roi
 from dioptre.cli.focus_result import sparkline
+from tests.cli.command_line import refused, run_json
 
 SHARP = 4
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dioptre.cli import main
-from dioptre.dataset.manifest import write_file
+from dioptre.store.manifest import write_file
 
 pytest.importorskip("resource")
 LIMITED = """

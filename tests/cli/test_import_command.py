@@ -4,11 +4,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.dataset.test_folders import write_capture
 
 from dioptre import open_patches
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT
+from tests.store.test_own_captures import write_capture
 
 
 def write_labelled(home: Path, name: str, text: str = "row,col,index\n0,0,2\n1,3,0\n") -> None:
@@ -84,7 +84,7 @@ def test_bad_arguments_are_one_sentence(
 
 
 def test_check_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checking = ModuleType("dioptre.cli.checking")
+    checking = ModuleType("dioptre.cli.store_sanity")
     checked: list[tuple[Path, bool]] = []
 
     def run_check(path: Path, as_json: bool) -> int:
@@ -92,6 +92,6 @@ def test_check_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return 1
 
     checking.run_check = run_check
-    monkeypatch.setitem(sys.modules, "dioptre.cli.checking", checking)
+    monkeypatch.setitem(sys.modules, "dioptre.cli.store_sanity", checking)
     assert main(["import", "--check", str(tmp_path), "--json"]) == 1
     assert checked == [(tmp_path, True)]

@@ -8,8 +8,8 @@ import pytest
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT
-from dioptre.dataset.store import PatchStore
 from dioptre.methods.learned import WEIGHTS, Learned
+from dioptre.store.patches import PatchStore
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
 
 pytest.importorskip("torch")

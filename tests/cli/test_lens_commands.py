@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.command_line import refused, run_json
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, DONE, FOCUSED, NOT_FOCUSED
 from dioptre.cli.live import curve
-from dioptre.dataset.recordings import Recording
+from dioptre.store.recordings import Recording
+from tests.cli.command_line import refused, run_json
 
 TARGET = "simulated:1,target,64,exact"
 MEASURE = ("--method", "laplacian-variance", "--risk", "0.2")

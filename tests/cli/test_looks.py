@@ -6,15 +6,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from tests.cli.command_line import refused, run_json
 
 from dioptre import METHODS
 from dioptre.cli import main
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED
 from dioptre.cli.focus import parse_at
 from dioptre.errors import InputError
-from dioptre.loop.focus import focus_from
-from dioptre.loop.request import ONE_LOOK, SEVERAL_LOOKS
+from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS
+from dioptre.focusing.focus import focus_from
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.settings import Simulation
@@ -23,6 +22,7 @@ from dioptre.posterior import Posterior
 from dioptre.problem import Problem
 from dioptre.simulate.sensor import BLACK, WHITE
 from dioptre.stack import FocalStack
+from tests.cli.command_line import refused, run_json
 
 N = len(FocusGrid.learnaf())
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tifffile
 from scipy import ndimage
-from tests.cli.command_line import refused, run_json
 
 from dioptre.cli import main
 from dioptre.cli.console import DONE
+from tests.cli.command_line import refused, run_json
 
 SLICES, FAR, NEAR = 12, 3, 8
 SMALL = ("--size", "32", "--stride", "32")

@@ -9,9 +9,9 @@ import pytest
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT
-from dioptre.dataset.lock import locked
 from dioptre.errors import FileError
 from dioptre.pipeline.demo import demo
+from dioptre.store.lock import locked
 
 
 @pytest.fixture

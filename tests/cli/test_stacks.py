@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import tifffile
 from scipy.ndimage import gaussian_filter
-from tests.cli.command_line import refused, run_json
 
 from dioptre.cli import main
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED
+from tests.cli.command_line import refused, run_json
 
 
 def sweep(sharp: int, seed: int = 0) -> np.ndarray:

@@ -2,9 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.fakes import FamilyOf, Probable
 
-from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.evaluate import predict as predicting
 from dioptre.evaluate.predict import NO_START, ORACLE, oracle_answers, predict
 from dioptre.methods import METHODS
@@ -13,6 +11,8 @@ from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
+from dioptre.store.patches import PatchStore, StoreFormat, StoreWriter, open_patches
+from tests.fakes import FamilyOf, Probable
 
 N, SIZE = 9, 32
 GRID = FocusGrid.uniform(n=N)

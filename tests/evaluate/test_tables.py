@@ -7,11 +7,11 @@ import pytest
 
 from dioptre.errors import FileError
 from dioptre.evaluate import formats, paper
-from dioptre.evaluate.origin import Origin, Role
+from dioptre.evaluate.aggregate import tally
 from dioptre.evaluate.page import TINTS
 from dioptre.evaluate.predict import ORACLE, SCHEMA
+from dioptre.evaluate.provenance import Origin, Role
 from dioptre.evaluate.tables import Counted, Group, PaperTable, paper_tables
-from dioptre.evaluate.tally import tally
 from dioptre.problem import Problem
 
 ORIGIN = Origin("hash", True, "test", 4, 1, device="center", camera="pixel3", seed=7, positions=49, scenes=2)

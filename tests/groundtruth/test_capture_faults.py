@@ -3,12 +3,12 @@
 import cv2
 import numpy as np
 import pytest
-from tests.groundtruth.test_bundle import CROSS
-from tests.groundtruth.test_freehand import FOCAL, SHAPE, picture, texture
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.poses import Nominal
 from dioptre.groundtruth.reconstruct import observe_capture
+from tests.groundtruth.test_bundle import CROSS
+from tests.groundtruth.test_freehand import FOCAL, SHAPE, picture, texture
 
 SLICES = 7  # of which the first and the last have features
 SPACING = 0.3  # boards are 2 to 4 m away

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.groundtruth.test_bundle import rig
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.bundle import Expected, adjust
@@ -10,6 +9,7 @@ from dioptre.groundtruth.consensus import Rig, Told, agree, astray
 from dioptre.groundtruth.poses import Adjusted, hold_rig
 from dioptre.groundtruth.projection import Bundle, Lenses, project
 from dioptre.groundtruth.register import Motion
+from tests.groundtruth.test_bundle import rig
 
 EXPECTED = Expected(pixel=1.0)
 

@@ -3,7 +3,6 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from tests.groundtruth.test_bundle import CROSS, rig
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.colmap import colmap_model
@@ -21,6 +20,7 @@ from dioptre.groundtruth.sfm import (
     refine,
     triangulate,
 )
+from tests.groundtruth.test_bundle import CROSS, rig
 
 NAMES = ("center", "left", "right", "top", "bottom")
 LADDER = np.linspace(0.25, 9.8, 49)

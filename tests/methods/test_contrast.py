@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import pywt
-from benchmarks import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import fft, ndimage
 
 from dioptre.methods.contrast import CDF97_HIGH, CDF97_LOW, MEASURES, Contrast, contrast_scores
 from dioptre.stack import VIEW_CODES, FocalStack
+from lab import slow_references
 
-PAPER = list(reference.CONTRAST)
+PAPER = list(slow_references.CONTRAST)
 LOCAL = [key for key in PAPER if key.startswith("local-")]
 SHAPES = [(128, 128), (16, 16), (17, 23), (50, 97)]
 
@@ -104,7 +104,7 @@ def textured(request: pytest.FixtureRequest) -> tuple[np.ndarray, dict[str, np.n
 @pytest.mark.parametrize("key", PAPER)
 def test_equals_the_slow_reference(textured: tuple[np.ndarray, dict[str, np.ndarray]], key: str) -> None:
     pixels, found = textured
-    expected = reference.scores(key, pixels)
+    expected = slow_references.scores(key, pixels)
     np.testing.assert_allclose(found[key], expected, rtol=1e-4, atol=1e-9)
     assert found[key].argmax(axis=1).tolist() == expected.argmax(axis=1).tolist()
 
@@ -115,18 +115,18 @@ def test_counts_equal_the_reference_exactly(
 ) -> None:
     pixels, found = textured
     interior = (pixels.shape[3] - 2) * (pixels.shape[4] - 2)
-    expected = np.round(reference.scores(key, pixels) * interior)
+    expected = np.round(slow_references.scores(key, pixels) * interior)
     np.testing.assert_array_equal(np.round(found[key] * interior), expected)
 
 
 def absolute_checkerboard(image: np.ndarray) -> float:
-    return float(np.abs(reference.convolve(image, reference.CHECKERBOARD)).sum())
+    return float(np.abs(slow_references.convolve(image, slow_references.CHECKERBOARD)).sum())
 
 
 def both_diagonals(image: np.ndarray) -> float:
-    rising = reference.LAPLACE_XY
-    kernels = (reference.LAPLACE_X, reference.LAPLACE_X.T, rising, rising[:, ::-1])
-    return float(sum(np.abs(reference.convolve(image, kernel)).sum() for kernel in kernels))
+    rising = slow_references.LAPLACE_XY
+    kernels = (slow_references.LAPLACE_X, slow_references.LAPLACE_X.T, rising, rising[:, ::-1])
+    return float(sum(np.abs(slow_references.convolve(image, kernel)).sum() for kernel in kernels))
 
 
 def block_dct_energy_ratio(image: np.ndarray) -> float:
@@ -169,7 +169,7 @@ def test_equals_the_slow_reference_at_any_size_and_light(
     pixels = coded_pixels(np.random.default_rng(seed), 1, 2, 1, rows, cols, level)
     found = contrast_scores(FocalStack.full(pixels), PAPER)
     for key in PAPER:
-        expected = reference.scores(key, pixels)
+        expected = slow_references.scores(key, pixels)
         np.testing.assert_allclose(found[key], expected, rtol=1e-4, atol=1e-9, err_msg=key)
 
 
@@ -177,7 +177,7 @@ def test_equals_the_slow_reference_at_any_size_and_light(
 def test_absolute_constants_are_in_the_codes_of_the_stack(key: str) -> None:
     pixels = coded_pixels(np.random.default_rng(5), 1, 2, 1, 32, 32, level=0.05)
     found = contrast_scores(FocalStack.full(pixels, view_codes=100.0), [key])[key]
-    expected = [reference.contrast(key, image, codes=200.0) for image in pixels[0, :, 0]]
+    expected = [slow_references.contrast(key, image, codes=200.0) for image in pixels[0, :, 0]]
     np.testing.assert_allclose(found[0], expected, rtol=1e-5)
     assert np.abs(found / contrast(pixels, key) - 1).min() > 3e-4
 
@@ -278,7 +278,9 @@ def test_eigenvalue_trace_is_16_variances() -> None:
 def test_laplacian_energy_is_variance_plus_squared_mean() -> None:
     y, x = np.mgrid[:32, :40]
     image = 0.2 + (0.02 * y) ** 2 + (0.01 * x) ** 2 + 0.1 * noise(32, 40)  # a bowl: its Laplacian has a mean
-    mean = reference.convolve(image.astype(np.float32).astype(np.float64), reference.LAPLACE).mean()
+    mean = slow_references.convolve(
+        image.astype(np.float32).astype(np.float64), slow_references.LAPLACE
+    ).mean()
     energy = 30 * 38 * (one(image, "laplacian-variance") + mean**2)
     assert one(image, "laplacian-energy") == pytest.approx(energy, rel=1e-6)
 
@@ -332,7 +334,7 @@ def test_low_contrast_on_a_bright_ground_keeps_its_digits(key: str, size: int) -
     deviations = np.array([0.5e-4, 1e-4, 0.8e-4])[None, :, None, None, None]
     drawn = np.random.default_rng(size).standard_normal((1, 3, 1, size, size))
     pixels = (0.9 + deviations * drawn).astype(np.float32)
-    found, expected = contrast(pixels, key), reference.scores(key, pixels)
+    found, expected = contrast(pixels, key), slow_references.scores(key, pixels)
     floor = 1.0 if key == "local-ratio-4" else 0.0  # of a flat image
     np.testing.assert_allclose(found - floor, expected - floor, rtol=1e-4 if floor == 0 else 1e-3)
     assert found.argmax() == expected.argmax() == 1
@@ -343,7 +345,7 @@ def test_dark_ground_beside_a_bright_first_pixel_keeps_its_digits(key: str) -> N
     rng = np.random.default_rng(8)
     pixels = (2.0 * rng.poisson(1.0, (1, 2, 1, 32, 32)) / VIEW_CODES).astype(np.float32)
     pixels[..., :2, :2] = 0.9
-    np.testing.assert_allclose(contrast(pixels, key), reference.scores(key, pixels), rtol=1e-5)
+    np.testing.assert_allclose(contrast(pixels, key), slow_references.scores(key, pixels), rtol=1e-5)
 
 
 # Edges

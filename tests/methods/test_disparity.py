@@ -9,8 +9,8 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 import dioptre
+from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import FileError, MethodError
-from dioptre.loop.reasons import Reason, State
 from dioptre.methods import METHODS, best_index, find_method
 from dioptre.methods.calibration import find_calibration
 from dioptre.methods.disparity import KINDS, SMALL_PX, candidates_of, posterior_of

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dioptre.loop.search import askers_of, policy_of, search, see_stack
+from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
 from dioptre.methods import METHODS, find_method
 from dioptre.methods.base import ANY, WHOLE, best_index
 from dioptre.methods.disparity import DEPTH

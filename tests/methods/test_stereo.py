@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from benchmarks import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
 from dioptre.methods.stereo import MEASURES, Stereo, stereo_scores
 from dioptre.stack import VIEW_CODES, FocalStack
+from lab import slow_references
 
 KEYS = list(MEASURES)
 NORMALISED = [key for key in KEYS if key.startswith("normalized-")]
@@ -61,7 +61,7 @@ def textured(request: pytest.FixtureRequest) -> tuple[np.ndarray, dict[str, np.n
 @pytest.mark.parametrize("key", KEYS)
 def test_equals_the_slow_reference(textured: tuple[np.ndarray, dict[str, np.ndarray]], key: str) -> None:
     pixels, found = textured
-    expected = reference.scores(key, pixels)
+    expected = slow_references.scores(key, pixels)
     np.testing.assert_allclose(found[key], expected, rtol=1e-4 if key in NORMALISED else 0)
     assert found[key].argmax(axis=1).tolist() == expected.argmax(axis=1).tolist()
 
@@ -86,16 +86,16 @@ def test_equals_the_slow_reference_at_any_size_and_light(
     pixels = coded_pixels(np.random.default_rng(seed), 1, 3, rows, cols, level)
     found = stereo_scores(FocalStack.full(pixels), KEYS)
     for key in CENSUS:
-        np.testing.assert_array_equal(found[key], reference.scores(key, pixels), err_msg=key)
+        np.testing.assert_array_equal(found[key], slow_references.scores(key, pixels), err_msg=key)
     for key in NORMALISED:
-        expected = reference.scores(key, pixels)
+        expected = slow_references.scores(key, pixels)
         np.testing.assert_allclose(found[key], expected, rtol=1e-4, atol=1e-5, err_msg=key)
 
 
 @pytest.mark.parametrize("key", TERNARY)
 def test_epsilon_is_in_the_codes_of_the_stack(key: str, some_views: np.ndarray) -> None:
     found = stereo_scores(FocalStack.full(some_views, view_codes=1500.0), [key])[key]
-    expected = [reference.stereo(key, left, right, codes=1500.0) for left, right in some_views[0]]
+    expected = [slow_references.stereo(key, left, right, codes=1500.0) for left, right in some_views[0]]
     assert found[0].tolist() == expected
     assert (found != stereo(some_views, key)).all()
 
@@ -156,7 +156,7 @@ def test_equal_views_agree_perfectly(key: str, some_views: np.ndarray) -> None:
 def test_cross_correlation_is_the_ssd_of_normalised_views(some_views: np.ndarray) -> None:
     expected = []
     for left, right in some_views[0].astype(np.float64):
-        ssd = ((reference.normalise(left) - reference.normalise(right)) ** 2).sum()
+        ssd = ((slow_references.normalise(left) - slow_references.normalise(right)) ** 2).sum()
         expected.append(left.size - ssd / 2)
     np.testing.assert_allclose(stereo(some_views, "normalized-cross-correlation")[0], expected, rtol=1e-9)
 
@@ -196,7 +196,7 @@ def test_low_contrast_on_a_bright_ground_keeps_its_digits(key: str, size: int) -
     scene = rng.standard_normal((1, 3, 1, size, size))
     noise = np.array([0.7, 0.2, 0.5])[:, None, None, None] * rng.standard_normal((1, 3, 2, size, size))
     pixels = (0.9 + 1e-4 * (scene + noise)).astype(np.float32)
-    found, expected = stereo(pixels, key), reference.scores(key, pixels)
+    found, expected = stereo(pixels, key), slow_references.scores(key, pixels)
     np.testing.assert_allclose(found, expected, rtol=1e-4)
     assert found.argmax() == expected.argmax() == 1
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from dioptre.errors import NetworkError
-from dioptre.memory import LIMIT
 from dioptre.methods import learned
-from dioptre.methods.card import Card
 from dioptre.methods.footprint import COPIES, GRAPH, MOST_STRUCTURE, WEIGHTS, footprint
 from dioptre.methods.learned import METADATA, Learned
+from dioptre.methods.model_card import Card
 from dioptre.optics import FocusGrid
+from dioptre.resources import LIMIT
 from dioptre.stack import FocalStack
 
 onnx = pytest.importorskip("onnx")

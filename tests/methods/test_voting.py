@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from dioptre.loop.focus import focus
+from dioptre.focusing.focus import focus
 from dioptre.methods import METHODS, scores, tile_curves
 from dioptre.methods.tiles import tiles_of
 from dioptre.methods.voting import SAY, ballots

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dioptre.cli import main
-from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import InputError
 from dioptre.methods.calibration import Calibration, bilinear_weights, find_calibration
 from dioptre.methods.disparity import KINDS
@@ -26,6 +25,7 @@ from dioptre.pipeline.settings import CalibrationJob
 from dioptre.simulate.device import Device
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
+from dioptre.store.patches import StoreFormat, StoreWriter
 
 CAMERA = CameraModel.pixel3()
 

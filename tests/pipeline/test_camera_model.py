@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dioptre.cameras.makes import MAKES
+from dioptre.cameras.blur_units import FocusSteps
+from dioptre.cameras.camera_presets import MAKES
 from dioptre.cameras.simulated import SimulatedCamera
 from dioptre.errors import InputError
-from dioptre.loop.camera_fit import disparity, fit_blur, fit_disc, fit_line, transfer
-from dioptre.loop.steps import FocusSteps
 from dioptre.optics import CameraModel, FocusGrid, depth_to_blur
+from dioptre.pipeline.camera_fit import disparity, fit_blur, fit_disc, fit_line, transfer
 from dioptre.pipeline.camera_model import Measured, measure_camera, own_scale, positions_in, write_camera
 from dioptre.pipeline.settings import Sweep
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.device import Device
 from dioptre.simulate.lens import Actuator, VoiceCoil
-from dioptre.simulate.stage import draw_target
+from dioptre.simulate.live_scene import draw_target
 
 LADDERS = {
     "pixel3": FocusGrid.learnaf(),

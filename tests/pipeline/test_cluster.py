@@ -11,16 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.dataset.published_tree import write_tree
 
 from dioptre.errors import FileError, InputError
 from dioptre.pipeline import predicting
 from dioptre.pipeline.cluster import cluster_executor, open_executor, shared_path, shared_simulation
+from dioptre.pipeline.executors import run_pieces
 from dioptre.pipeline.predicting import predict_store
-from dioptre.pipeline.processes import run_pieces
 from dioptre.pipeline.reconstructing import reconstruct
 from dioptre.pipeline.settings import Prediction, Reconstruct, Simulation, Workers
 from dioptre.pipeline.simulate import simulate
+from tests.store.published_tree import write_tree
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="a base install has no Dask")
 SOME = Simulation(6, 5, split="test")

@@ -7,15 +7,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from dioptre.dataset.manifest import plain_json  # noqa: E402
 from dioptre.errors import FileError, InputError  # noqa: E402
 from dioptre.methods.depth_network import DepthNetwork  # noqa: E402
 from dioptre.methods.disparity import DEPTH  # noqa: E402
 from dioptre.methods.measure import THREADS  # noqa: E402
-from dioptre.pipeline import wide  # noqa: E402
+from dioptre.pipeline import depth_images  # noqa: E402
+from dioptre.pipeline.depth_images import WideSimulation  # noqa: E402
 from dioptre.pipeline.depth_training import RECIPE as RECIPE_SHIPPED  # noqa: E402
 from dioptre.pipeline.depth_training import train_learned_depth  # noqa: E402
-from dioptre.pipeline.wide import WideSimulation  # noqa: E402
+from dioptre.store.manifest import plain_json  # noqa: E402
 from dioptre.train.depth_recipe import DepthRecipe  # noqa: E402
 from dioptre.train.fit import Progress  # noqa: E402
 
@@ -28,8 +28,8 @@ def test_a_network_is_made_from_nothing_and_nothing_is_made_twice(
 ) -> None:
     torch.set_num_threads(1)
     monkeypatch.setenv(THREADS, "1")
-    monkeypatch.setattr(wide, "PER_SCENE", 1)
-    monkeypatch.setattr(wide, "SURFACES", 1)
+    monkeypatch.setattr(depth_images, "PER_SCENE", 1)
+    monkeypatch.setattr(depth_images, "SURFACES", 1)
     said: list[str] = []
     steps: list[int] = []
 

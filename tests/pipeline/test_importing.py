@@ -6,18 +6,18 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from tests.dataset.published_tree import FAR, FRAME, KEPT, NEAR, PATCHES, native, write_tree
-from tests.dataset.test_folders import FRAME as OWN_FRAME
-from tests.dataset.test_folders import write_capture as write_own
 
 from dioptre import open_patches, scores
-from dioptre.dataset.frames import native_to_upsampled
 from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
+from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.importing import import_captures
-from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.settings import Import
 from dioptre.stack import codes_to_pixels
+from dioptre.store.published.frames import native_to_upsampled
+from tests.store.published_tree import FAR, FRAME, KEPT, NEAR, PATCHES, native, write_tree
+from tests.store.test_own_captures import FRAME as OWN_FRAME
+from tests.store.test_own_captures import write_capture as write_own
 
 CAPTURES = ("apt1_0-center", "apt1_2-center", "home1_3-center")
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from tests.dataset.published_tree import FRAME, KEPT, write_archive, write_capture, write_exr, write_tree
-from tests.pipeline.test_importing import CAPTURES, assert_same, one_sentence, run
 
 from dioptre import open_patches
-from dioptre.dataset.captures import CaptureWriter
 from dioptre.optics import FocusGrid
 from dioptre.pipeline.importing import import_captures, published
 from dioptre.pipeline.settings import Import
+from dioptre.store.captures import CaptureWriter
+from tests.pipeline.test_importing import CAPTURES, assert_same, one_sentence, run
+from tests.store.published_tree import FRAME, KEPT, write_archive, write_capture, write_exr, write_tree
 
 SLICES = range(4)
 FRAMES = 2 * len(SLICES)

@@ -7,19 +7,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dioptre.dataset.manifest import read_json, read_manifest, read_parquet
-from dioptre.dataset.store import StoreFormat, StoreWriter, open_patches
 from dioptre.errors import DioptreError, FileError
-from dioptre.evaluate.gallery import read_gallery
-from dioptre.evaluate.origin import Role, origin_from_json
+from dioptre.evaluate.examples import read_gallery
+from dioptre.evaluate.provenance import Role, origin_from_json
 from dioptre.methods import find_method, learned, scores
 from dioptre.methods.learned import WEIGHTS, Learned
 from dioptre.optics import FocusGrid
 from dioptre.pipeline import predicting
+from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.predicting import COSTS, EVERYONE, EXAMPLES, PREDICTIONS, predict_store, spread
-from dioptre.pipeline.processes import local_executor
 from dioptre.pipeline.settings import Prediction, Simulation
 from dioptre.pipeline.simulate import simulate
+from dioptre.store.manifest import read_json, read_manifest, read_parquet
+from dioptre.store.patches import StoreFormat, StoreWriter, open_patches
 
 PATCHES = 3
 EVERY_KIND = "census-transform,histogram-entropy,l2a-two-step-green,dioptre-any-dp"

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.dataset.published_tree import write_tree
 
 from dioptre.errors import FileError, InputError
 from dioptre.optics import CameraModel
 from dioptre.pipeline.reconstructing import Job, _captures, _working, nominal_rig, observe_files, reconstruct
 from dioptre.pipeline.settings import Reconstruct
+from tests.store.published_tree import write_tree
 
 
 def quiet(_done: int, _total: int) -> None:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dioptre import open_patches
-from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.groundtruth.register import PHASE
 from dioptre.optics import CameraModel, FocusGrid, breathing
-from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.registering import Registered, _open_unregistered, register
 from dioptre.pipeline.settings import Registration
+from dioptre.store.captures import CaptureWriter
+from dioptre.store.patches import StoreFormat, StoreWriter
 
 # A short lens with a strong breathing and a small frame.
 CAMERA = CameraModel(20.0, 2.0, 10.0, (240, 320), FocusGrid.uniform(2.0, 0.4, 6), name="short")

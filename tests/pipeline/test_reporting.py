@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dioptre.dataset.manifest import MANIFEST, PARTIAL, read_json, write_json
 from dioptre.errors import FileError, InputError
-from dioptre.pipeline.ledger import write_all
+from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.predicting import predict_store
 from dioptre.pipeline.registering import register
 from dioptre.pipeline.reporting import PAGE, report
 from dioptre.pipeline.settings import Prediction, Registration, Simulation
 from dioptre.pipeline.simulate import simulate
+from dioptre.store.manifest import MANIFEST, PARTIAL, read_json, write_json
 
 METHODS = (
     "laplacian-variance,local-norm-dist-sq-4,census-transform,zncc-disparity,l2a-single-dp,l2a-single-green"

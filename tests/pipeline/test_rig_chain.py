@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from dioptre.dataset.maps import read_map
-from dioptre.dataset.published import labels_of_depth
-from dioptre.dataset.store import open_patches
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.importing import import_captures
 from dioptre.pipeline.predicting import predict_store
 from dioptre.pipeline.reconstructing import reconstruct
 from dioptre.pipeline.reporting import report
-from dioptre.pipeline.rigging import simulate_captures
 from dioptre.pipeline.settings import Captures, Import, Prediction, Reconstruct, Simulation
+from dioptre.pipeline.simulate_captures import simulate_captures
+from dioptre.store.maps import read_map
+from dioptre.store.patches import open_patches
+from dioptre.store.published.layout import labels_of_depth
 
 # As wide a field as the phone's on few pixels, and as much blur for a position: frames that are small and
 # still tell poses. No such lens could be built.

@@ -2,9 +2,9 @@ from dataclasses import asdict
 
 import pytest
 
-from dioptre.dataset.labels import FARTHEST_M, NEAREST_M
 from dioptre.errors import DioptreError, InputError
 from dioptre.pipeline.settings import Import, Prediction, Registration, Simulation, split_list
+from dioptre.store.labels import FARTHEST_M, NEAREST_M
 
 
 def test_the_depths_of_an_import_begin_as_the_published_codes_do() -> None:

@@ -6,10 +6,9 @@ import pytest
 
 from dioptre import open_patches
 from dioptre.cli import main
-from dioptre.dataset.pictures import read_photographs
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import (
     SPLITS,
@@ -22,7 +21,8 @@ from dioptre.pipeline.simulate import (
     split_of,
 )
 from dioptre.posterior import DepthPrior
-from dioptre.simulate.clutter import Clutter
+from dioptre.simulate.surface_texture import Clutter
+from dioptre.stacks.formats import read_photographs
 
 TINY = Simulation(patches=3, seed=5)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dioptre.dataset.store import open_patches
 from dioptre.methods.learned import Learned
+from dioptre.store.patches import open_patches
 
 torch = pytest.importorskip("torch")
 

@@ -8,18 +8,18 @@ import pytest
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, CHANGED, DONE
-from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.manifest import hash_file, hash_folder, write_json
-from dioptre.dataset.store import StoreFormat, StoreWriter
 from dioptre.errors import FileError
 from dioptre.evaluate.predict import SCHEMA
 from dioptre.methods.calibration import SHIPPED
 from dioptre.methods.learned import WEIGHTS
 from dioptre.optics import FocusGrid
-from dioptre.pipeline.ledger import write_all
 from dioptre.pipeline.mapping import KIND as MAP
+from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.predictions import check_predictions
 from dioptre.pipeline.verifying import Verified, verify
+from dioptre.store.captures import CaptureWriter
+from dioptre.store.manifest import hash_file, hash_folder, write_json
+from dioptre.store.patches import StoreFormat, StoreWriter
 
 FORM = StoreFormat(FocusGrid.uniform(10.0, 0.1, 5), size=16, views=2, black=0.0, white=4095.0)
 ROW = {"scene": "a", "capture": "c", "split": "test", "row": 0, "col": 0, "truth": 0}

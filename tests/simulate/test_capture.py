@@ -7,7 +7,6 @@ from dioptre.methods import best_index, scores
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate import capture
 from dioptre.simulate.capture import Conditions, depths_within, draw_patch, draw_scene, draw_surfaces
-from dioptre.simulate.clutter import Clutter
 from dioptre.simulate.depth_photograph import DepthPhotograph
 from dioptre.simulate.device import Device
 from dioptre.simulate.layout import KINDS, Layout
@@ -16,6 +15,7 @@ from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View
 from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import native_to_pixels
+from dioptre.simulate.surface_texture import Clutter
 from dioptre.stack import FocalStack
 
 CAMERA = CameraModel.pixel3()

@@ -10,8 +10,8 @@ from dioptre.simulate.device import Device
 from dioptre.simulate.frame import Seen, true_depth
 from dioptre.simulate.layout import mean_step
 from dioptre.simulate.rig import lone_phone
-from dioptre.simulate.window import render_window
 from dioptre.simulate.world import World, draw_places, draw_room, draw_world
+from lab.rigs.frame_crop import render_window
 
 CAMERA = CameraModel.pixel3()
 SIDE = 4

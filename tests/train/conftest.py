@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from dioptre.dataset.store import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.optics import FocusGrid
+from dioptre.store.patches import PatchStore, StoreFormat, StoreWriter, open_patches
 
 if TYPE_CHECKING:
     import torch

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from dioptre.dataset.store import PatchStore
+from dioptre.store.patches import PatchStore
 from dioptre.train.cache import FeatureCache, cache_features
-from dioptre.train.feed import JoinedStores
+from dioptre.train.dataloader import JoinedStores
 from dioptre.train.networks.looks import CombineLooks, LookFeatures, LooksNet
 
 

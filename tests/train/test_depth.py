@@ -8,11 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from dioptre.dataset.format import StoreFormat  # noqa: E402
-from dioptre.dataset.wide_pictures import WidePictures, WidePictureWriter  # noqa: E402
 from dioptre.errors import FileError, InputError  # noqa: E402
 from dioptre.methods.depth_network import DepthNetwork  # noqa: E402
 from dioptre.optics import FocusGrid  # noqa: E402
+from dioptre.store.depth_images import WidePictures, WidePictureWriter  # noqa: E402
+from dioptre.store.format import StoreFormat  # noqa: E402
 from dioptre.train.depth import astray, draw_batch, fit_affine, load_depth, train_depth, unexplained  # noqa: E402
 from dioptre.train.depth_export import export_depth  # noqa: E402
 from dioptre.train.depth_recipe import DepthRecipe  # noqa: E402

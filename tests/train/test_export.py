@@ -8,12 +8,12 @@ import onnx
 import pytest
 import torch
 
-from dioptre.dataset.store import PatchStore
 from dioptre.errors import NetworkError
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.learned import METADATA, Learned
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
+from dioptre.store.patches import PatchStore
 from dioptre.train import export as exporting
 from dioptre.train.export import export, export_int8, torch_posterior, write_figures
 from dioptre.train.fit import train

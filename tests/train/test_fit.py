@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.train.conftest import write_store
 
-from dioptre.dataset.manifest import MANIFEST, WRITING
-from dioptre.dataset.store import PatchStore
 from dioptre.problem import Problem
-from dioptre.train.feed import JoinedStores
+from dioptre.store.manifest import MANIFEST, WRITING
+from dioptre.store.patches import PatchStore
+from dioptre.train.dataloader import JoinedStores
 from dioptre.train.fit import Progress, _rows, train
 from dioptre.train.folder import BEST, TRAILS, open_run
 from dioptre.train.inference import LazyInference
 from dioptre.train.networks import NETWORKS
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
 from dioptre.train.rollout import ask_network, roll_out
+from tests.train.conftest import write_store
 
 TINY = Recipe(network="move", width=0.25, steps=6, batch=8, beta1=0.9, schedule="cosine", ema=0.9)
 QUICK = RunSettings(validate_every=3, validate_patches=16)

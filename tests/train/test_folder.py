@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from dioptre.dataset.manifest import hash_file, write_json
-from dioptre.dataset.store import PatchStore, StoreFormat
 from dioptre.errors import FileError
 from dioptre.methods.learned import Learned
 from dioptre.optics import FocusGrid
+from dioptre.store.manifest import hash_file, write_json
+from dioptre.store.patches import PatchStore, StoreFormat
 from dioptre.train.export import export
 from dioptre.train.fit import train
 from dioptre.train.folder import BEST, ValidationResult, open_run, restoring, save_state

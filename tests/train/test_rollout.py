@@ -2,18 +2,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tests.train.conftest import write_store
 from torch import nn
 
-from dioptre.dataset.store import PatchStore
-from dioptre.loop.search import LOOKS_APART, Ask
+from dioptre.autofocus.search import LOOKS_APART, Ask
 from dioptre.posterior import BEYOND, Decision
+from dioptre.store.patches import PatchStore
 from dioptre.train.cache import FeatureCache, cache_features
-from dioptre.train.feed import JoinedStores
+from dioptre.train.dataloader import JoinedStores
 from dioptre.train.inference import LazyInference
 from dioptre.train.networks.looks import CombineLooks, LookFeatures, LooksNet
 from dioptre.train.networks.one_hot import OneHotNet
 from dioptre.train.rollout import Given, ask_network, roll_out
+from tests.train.conftest import write_store
 
 CPU = torch.device("cpu")
 NO_PLACE = torch.zeros(1, 2), torch.ones(1, 2)

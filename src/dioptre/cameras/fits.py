@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from dioptre.errors import CameraError
-from dioptre.memory import refuse_larger
+from dioptre.resources import refuse_larger
 
 BLOCK, CARD = 2880, 80
 TYPES = {8: ">u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}

@@ -27,8 +27,9 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.cameras.base import Frame, to_index
+from dioptre.cameras.bayer import GREENS, mean_green
+from dioptre.cameras.device_base import Held, split_address, to_ladder
 from dioptre.cameras.fits import Cards, Counts, read_fits
-from dioptre.cameras.held import Held, split_address, to_ladder
 from dioptre.cameras.indi_client import Blob, IndiClient, LostError
 from dioptre.cameras.indi_devices import (
     CCD,
@@ -39,10 +40,9 @@ from dioptre.cameras.indi_devices import (
     prepare_camera,
     set_region,
 )
-from dioptre.cameras.mosaic import GREENS, mean_green
 from dioptre.errors import CameraError, InputError
-from dioptre.memory import largest_bytes
 from dioptre.optics import FocusGrid
+from dioptre.resources import largest_bytes
 
 PORT: Final = 7624  # INDI's own
 POSITIONS: Final = 1001  # of a ladder over a focuser's whole way

@@ -12,7 +12,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from xml.sax.saxutils import escape, quoteattr
 
 from dioptre.errors import CameraError
-from dioptre.memory import refuse_larger
+from dioptre.resources import refuse_larger
 
 CHUNK = 1 << 20  # characters of text that the parser hands over at once
 ELEMENT = 1000  # bytes that an element takes beside its text, about

@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.held import Held, Stop, split_address, translated
+from dioptre.cameras.device_base import Held, Stop, split_address, translated
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 from dioptre.optics import MOST_POSITIONS, FocusGrid
 

@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.held import Held, Stop, split_address, to_ladder, to_number, translated
+from dioptre.cameras.device_base import Held, Stop, split_address, to_ladder, to_number, translated
 from dioptre.errors import CameraError, InputError
 from dioptre.optics import MOST_POSITIONS, FocusGrid
 

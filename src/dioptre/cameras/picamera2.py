@@ -26,8 +26,8 @@ from typing import Any, Final
 import numpy as np
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.held import Held, Stop, split_address, to_number, translated
-from dioptre.cameras.mosaic import mean_green
+from dioptre.cameras.bayer import mean_green
+from dioptre.cameras.device_base import Held, Stop, split_address, to_number, translated
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 from dioptre.optics import MOST_POSITIONS, FocusGrid
 

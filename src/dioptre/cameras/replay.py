@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.dataset.pictures import read_pictures
-from dioptre.dataset.recordings import Recording
 from dioptre.errors import InputError
 from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack, codes_to_pixels
+from dioptre.stacks.formats import read_pictures
+from dioptre.store.recordings import Recording
 
 
 @dataclass(frozen=True, eq=False)

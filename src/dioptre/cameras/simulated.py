@@ -6,7 +6,7 @@ takes 30 frames a second would have needed.
 
 An address is `SEED`, and after commas in any order `dark`, `green` (one view), `exact` (a lens that goes
 where it is told), `target` (a textured plane instead of a scene, for measuring the camera), the rows and
-columns of its frames, and a make (`dioptre.cameras.makes`): `simulated:7,dark,green,256`.
+columns of its frames, and a make (`dioptre.cameras.camera_presets`): `simulated:7,dark,green,256`.
 """
 
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.makes import MAKES
+from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.device import Device
 from dioptre.simulate.lens import VoiceCoil
-from dioptre.simulate.stage import Stage, draw_stage, draw_target
+from dioptre.simulate.live_scene import Stage, draw_stage, draw_target
 
 FRAME_S = 1 / 30
 SETTLE_S = 0.05

@@ -16,7 +16,6 @@ from typing import Annotated, Any, Union
 import tyro
 
 from dioptre import __version__
-from dioptre.cli.bench import Bench, run_bench
 from dioptre.cli.calibrate import Calibrate, run_calibrate
 from dioptre.cli.camera import MeasureCamera, run_camera
 from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED, one_line
@@ -36,7 +35,6 @@ from dioptre.cli.report import Report, run_report
 from dioptre.cli.simulate import Simulate, run_simulate
 from dioptre.cli.train import Train, calm_the_allocator, run_train
 from dioptre.cli.verify import Verify, run_verify
-from dioptre.cli.warm import Warm, run_warm
 from dioptre.errors import DioptreError
 
 COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
@@ -56,9 +54,7 @@ COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
     "predict": (Predict, run_predict),
     "report": (Report, run_report),
     "verify": (Verify, run_verify),
-    "bench": (Bench, run_bench),
     "demo": (Demo, run_demo),
-    "warm": (Warm, run_warm),
 }
 
 

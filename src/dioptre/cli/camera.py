@@ -46,7 +46,7 @@ class MeasureCamera:
 def run_camera(config: MeasureCamera) -> int:
     """Measures a camera and writes its file."""
     from dioptre.cameras.devices import open_device  # noqa: PLC0415
-    from dioptre.loop.inputs import to_rois  # noqa: PLC0415
+    from dioptre.focusing.inputs import to_rois  # noqa: PLC0415
     from dioptre.pipeline.camera_model import measure_camera, write_camera  # noqa: PLC0415
 
     refuse_overwriting(config.out, config.overwrite)

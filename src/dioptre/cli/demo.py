@@ -28,7 +28,7 @@ def run_demo(config: Demo) -> int:
     """Runs the demo and prints its tables."""
     from dioptre.cli.report import print_tables  # noqa: PLC0415
     from dioptre.pipeline.demo import demo  # noqa: PLC0415
-    from dioptre.pipeline.processes import local_executor  # noqa: PLC0415
+    from dioptre.pipeline.executors import local_executor  # noqa: PLC0415
     from dioptre.pipeline.reporting import PAGE  # noqa: PLC0415
 
     with progress("demo", quiet=False) as moved, local_executor(config.workers) as executor:

@@ -47,8 +47,8 @@ def run_export(config: Export) -> int:
 
     refuse_overwriting(config.model, config.overwrite, makes_folder=True)
     need_torch()
-    from dioptre.dataset.store import open_patches  # noqa: PLC0415
     from dioptre.posterior import Decision  # noqa: PLC0415
+    from dioptre.store.patches import open_patches  # noqa: PLC0415
     from dioptre.train.export import export, export_int8  # noqa: PLC0415
 
     if config.int8:

@@ -17,9 +17,9 @@ from dioptre.errors import InputError, StackFileError
 if TYPE_CHECKING:
     import numpy as np
 
-    from dioptre.dataset.stacks import Pictures
-    from dioptre.loop.result import FocusResult
-    from dioptre.loop.steps import FocusSteps
+    from dioptre.cameras.blur_units import FocusSteps
+    from dioptre.focusing.result import FocusResult
+    from dioptre.stacks.pictures import Pictures
 
 Number = TypeVar("Number", int, float)
 Unit = Literal["dioptres", "metres", "um"]
@@ -108,9 +108,9 @@ class Focus:
 
 def run_focus(config: Focus) -> int:
     """Focuses a stack, or a few looks, and prints the answer."""
-    from dioptre.dataset.limits import set_limit  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.posterior import DepthPrior  # noqa: PLC0415
+    from dioptre.stacks.limits import set_limit  # noqa: PLC0415
 
     set_limit(config.max_gigabytes)
     for written in (config.plot, config.csv):
@@ -141,8 +141,8 @@ def run_focus(config: Focus) -> int:
 
 def _open(config: Focus, looks: bool) -> "list[Pictures]":
     """Returns the stacks that are asked for, opened."""
-    from dioptre.dataset.axes import Wanted  # noqa: PLC0415
-    from dioptre.dataset.pictures import open_look, open_stacks  # noqa: PLC0415
+    from dioptre.stacks.axes import Wanted  # noqa: PLC0415
+    from dioptre.stacks.formats import open_look, open_stacks  # noqa: PLC0415
 
     if not config.stacks:
         raise InputError("name a stack: a folder of pictures, a multi-page TIFF, a .npy, ...")
@@ -166,7 +166,7 @@ def _focus_stack(
     steps: "FocusSteps | None",
 ) -> "FocusResult":
     """Returns which picture of a whole stack is sharp, and plots it."""
-    from dioptre.loop.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
+    from dioptre.focusing.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
 
     with progress(f"focusing {pictures.title}", config.json) as moved:
         result = focus(
@@ -196,7 +196,7 @@ def _focus_looks(
     steps: "FocusSteps | None",
 ) -> int:
     """Prints where the lens must go from one look, or from several."""
-    from dioptre.loop.focus import focus_from  # noqa: PLC0415
+    from dioptre.focusing.focus import focus_from  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.methods.learned import Learned  # noqa: PLC0415
     from dioptre.optics import FocusGrid  # noqa: PLC0415
@@ -271,7 +271,7 @@ def _pictures_of_camera(
 
 def _exit_code(result: "FocusResult", stack: str = "") -> int:
     """Returns 0 for focused, or says on stderr why not and returns 1; warnings are said in either case."""
-    from dioptre.loop.reasons import Reason, State  # noqa: PLC0415
+    from dioptre.confidence.reasons import Reason, State  # noqa: PLC0415
 
     focused = result.state is State.FOCUSED
     for reason in result.reasons:
@@ -309,7 +309,7 @@ def parse_roi(text: str) -> tuple[int, int, int, int]:
 
 
 def _read_camera(config: Focus) -> "FocusSteps":
-    from dioptre.loop.steps import to_steps  # noqa: PLC0415
+    from dioptre.cameras.blur_units import to_steps  # noqa: PLC0415
 
     steps = to_steps(config.camera)
     known = ("dioptres", "metres") if steps.unit == "dioptres" else ("dioptres", steps.unit)
@@ -321,8 +321,8 @@ def _read_camera(config: Focus) -> "FocusSteps":
 
 
 def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any]":
-    from dioptre.dataset.positions import read_positions  # noqa: PLC0415
     from dioptre.optics import FocusGrid, metres_to_dioptres  # noqa: PLC0415
+    from dioptre.stacks.positions import read_positions  # noqa: PLC0415
 
     assert config.positions is not None
     if config.positions == "learnaf":

@@ -16,8 +16,8 @@ from dioptre.cli.focus_result import print_notes, print_stack_result
 from dioptre.errors import DioptreError
 
 if TYPE_CHECKING:
-    from dioptre.dataset.stacks import Pictures
-    from dioptre.loop.result import FocusResult
+    from dioptre.focusing.result import FocusResult
+    from dioptre.stacks.pictures import Pictures
 
 COLUMNS: Final = (
     "stack", "which", "roi", "name", "index", "position", "state", "confidence", "expected_error", "risk",
@@ -108,7 +108,7 @@ def _print_table(answers: Sequence[Answer]) -> None:
 
 def write_csv(path: Path, answers: Sequence[Answer]) -> None:
     """Writes a line for each stack, or for each region of it; the whole file, or nothing."""
-    from dioptre.dataset.manifest import write_file  # noqa: PLC0415
+    from dioptre.store.manifest import write_file  # noqa: PLC0415
 
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dioptre.dataset.stacks import Pictures
-    from dioptre.loop.reasons import Reason
-    from dioptre.loop.result import FocusResult
+    from dioptre.confidence.reasons import Reason
+    from dioptre.focusing.result import FocusResult
+    from dioptre.stacks.pictures import Pictures
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -71,7 +71,7 @@ def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     """Returns a result as a table, its answer in words that suit what was asked."""
     from rich.table import Table  # noqa: PLC0415
 
-    from dioptre.loop.reasons import WARNINGS, Reason, State  # noqa: PLC0415
+    from dioptre.confidence.reasons import WARNINGS, Reason, State  # noqa: PLC0415
 
     good = result.state is State.FOCUSED
     table = Table(show_header=False)
@@ -160,7 +160,7 @@ def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResul
 
 def print_reason(reason: "Reason", where: str = "") -> None:
     """Says on stderr why something is not focused, or what to beware of."""
-    from dioptre.loop.reasons import EXPLANATIONS, WARNINGS  # noqa: PLC0415
+    from dioptre.confidence.reasons import EXPLANATIONS, WARNINGS  # noqa: PLC0415
 
     head = "beware" if reason in WARNINGS else "not focused"
     sys.stderr.write(f"{one_line(where)}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")

@@ -44,7 +44,7 @@ class ImportCaptures:
 
 def run_import(config: ImportCaptures) -> int:
     """Writes a store of labelled patches, or checks one."""
-    from dioptre.dataset.limits import set_limit  # noqa: PLC0415
+    from dioptre.stacks.limits import set_limit  # noqa: PLC0415
 
     set_limit(config.max_gigabytes)
     if config.check:
@@ -72,7 +72,7 @@ def run_import(config: ImportCaptures) -> int:
 def _check(config: ImportCaptures) -> int:
     if config.out is not None:
         raise InputError(f"--check takes one store, not {config.source} and {config.out}")
-    from dioptre.cli.checking import run_check  # noqa: PLC0415
+    from dioptre.cli.store_sanity import run_check  # noqa: PLC0415
 
     return run_check(config.source, config.json)
 

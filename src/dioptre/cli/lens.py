@@ -16,10 +16,10 @@ from dioptre.errors import InputError
 from dioptre.pipeline.settings import Sweep
 
 if TYPE_CHECKING:
+    from dioptre.autofocus.autofocus import Autofocus
     from dioptre.cameras.base import Device
-    from dioptre.loop.autofocus import Autofocus
-    from dioptre.loop.journal import Step
-    from dioptre.loop.result import FocusResult
+    from dioptre.focusing.result import FocusResult
+    from dioptre.focusing.trace import Step
 
 Address = Annotated[str, tyro.conf.arg(metavar="DEVICE")]
 
@@ -99,7 +99,7 @@ class Record:
 def run_lens(config: RunLens) -> int:
     """Focuses a camera and prints what became of it."""
     from dioptre.cameras.devices import open_device  # noqa: PLC0415
-    from dioptre.loop.reasons import State  # noqa: PLC0415
+    from dioptre.confidence.reasons import State  # noqa: PLC0415
 
     roi = None if config.roi is None else parse_roi(config.roi)
     for written in (config.trace, config.plot):
@@ -155,9 +155,9 @@ def _opened(path: Path | None, stack: ExitStack) -> TextIO | None:
 
 
 def _focuser(config: RunLens, camera: "Device", trace: TextIO | None) -> "Autofocus":
+    from dioptre.autofocus.autofocus import Autofocus  # noqa: PLC0415
+    from dioptre.cameras.blur_units import to_steps  # noqa: PLC0415
     from dioptre.cli.live import print_step  # noqa: PLC0415
-    from dioptre.loop.autofocus import Autofocus  # noqa: PLC0415
-    from dioptre.loop.steps import to_steps  # noqa: PLC0415
     from dioptre.pipeline.camera_model import positions_in  # noqa: PLC0415
 
     best: list[float] = [float("-inf")] * len(camera.grid)

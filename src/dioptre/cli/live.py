@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from dioptre.cli.focus_result import sparkline
 
 if TYPE_CHECKING:
-    from dioptre.loop.journal import Step
+    from dioptre.focusing.trace import Step
 
 MOST = 64  # columns of a curve
 NOTHING = "·"

@@ -14,7 +14,7 @@ from dioptre.errors import InputError, StackFileError
 from dioptre.pipeline.settings import Mapping
 
 if TYPE_CHECKING:
-    from dioptre.loop.focus_map import FocusMap
+    from dioptre.focusing.focus_map import FocusMap
     from dioptre.pipeline.mapping import Places
 
 
@@ -60,11 +60,11 @@ class Map:
 
 def run_map(config: Map) -> int:
     """Writes the map of a stack."""
-    from dioptre.dataset.axes import Wanted  # noqa: PLC0415
-    from dioptre.dataset.limits import set_limit  # noqa: PLC0415
-    from dioptre.dataset.pictures import open_pictures  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.pipeline.mapping import MAP, map_stack, write_map  # noqa: PLC0415
+    from dioptre.stacks.axes import Wanted  # noqa: PLC0415
+    from dioptre.stacks.formats import open_pictures  # noqa: PLC0415
+    from dioptre.stacks.limits import set_limit  # noqa: PLC0415
 
     set_limit(config.max_gigabytes)
     find_method(config.mapping.method)  # before reading a large stack in vain
@@ -96,10 +96,10 @@ def run_map(config: Map) -> int:
 
 def _places(config: Map, names: tuple[str, ...]) -> "Places":
     """Returns where the slices were taken, as far as it is told."""
-    from dioptre.dataset.positions import read_positions  # noqa: PLC0415
-    from dioptre.loop.inputs import to_ladder  # noqa: PLC0415
+    from dioptre.focusing.inputs import to_ladder  # noqa: PLC0415
     from dioptre.optics import FocusGrid, metres_to_dioptres  # noqa: PLC0415
     from dioptre.pipeline.mapping import Places  # noqa: PLC0415
+    from dioptre.stacks.positions import read_positions  # noqa: PLC0415
 
     if config.positions is None:
         return Places()

@@ -18,7 +18,7 @@ def save_figure(figure: "Figure", path: Path) -> None:
         InputError: If the ending is not that of a picture.
         OSError: If it cannot be written.
     """
-    from dioptre.dataset.manifest import write_file  # noqa: PLC0415
+    from dioptre.store.manifest import write_file  # noqa: PLC0415
 
     known = figure.canvas.get_supported_filetypes()
     ending = path.suffix[1:].lower() or "png"

@@ -37,8 +37,8 @@ class Simulate:
 def run_simulate(config: Simulate) -> int:
     """Writes a store of simulated patches, or whole captures."""
     from dioptre.pipeline.cluster import open_executor, shared_path, shared_simulation  # noqa: PLC0415
-    from dioptre.pipeline.rigging import simulate_captures  # noqa: PLC0415
     from dioptre.pipeline.simulate import simulate  # noqa: PLC0415
+    from dioptre.pipeline.simulate_captures import simulate_captures  # noqa: PLC0415
 
     out, simulation = (
         shared_path(config.out, config.workers),

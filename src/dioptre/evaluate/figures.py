@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.errors import MissingExtraError
-from dioptre.evaluate.trust import Reliability
+from dioptre.evaluate.calibration_metrics import Reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes  # noqa: PLC0414  # handed on

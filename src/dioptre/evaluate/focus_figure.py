@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.confidence.reasons import State
 from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
-from dioptre.loop.reasons import State
-from dioptre.loop.result import FocusResult
+from dioptre.focusing.result import FocusResult
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure

@@ -4,10 +4,10 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 
+from dioptre.evaluate.calibration_metrics import RISKS, Trust
 from dioptre.evaluate.metrics import COLUMNS, Metrics
 from dioptre.evaluate.page import TINTS, Body, Cell, Column, Table
 from dioptre.evaluate.tables import DAGGER, DAGGER_NOTE, Group, Line, PaperTable, short_key
-from dioptre.evaluate.trust import RISKS, Trust
 
 ALL_LOOKS = 99  # where all slices are seen, when rows are sorted by looks
 PAPERS = "the paper's, on its own data"

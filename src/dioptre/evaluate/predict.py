@@ -1,7 +1,7 @@
 """Predictions: what methods answer for patches, one row for each answer, and nothing measured yet.
 
 A full-stack method answers once for each patch. A method with few looks answers once for each start, at the
-end of the search (`loop.search`) that also drives a lens: one with two looks is led to the second by the
+end of the search (`autofocus.search`) that also drives a lens: one with two looks is led to the second by the
 method before it; one for any number of looks is asked with one, two and three, to which it leads itself, and
 with all; one that may be asked again is asked at the start and twice more where it answered. Beside the
 answer stands what the verdict says of it.
@@ -20,12 +20,10 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int
 
-from dioptre.dataset.labels import in_crop
-from dioptre.dataset.store import PatchStore
-from dioptre.loop.exposure import SliceExposures
-from dioptre.loop.search import askers_of, policy_of, search, see_stack
-from dioptre.loop.traces import Traces
-from dioptre.loop.verdict import Asked, Verdict, judge, judge_posterior
+from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
+from dioptre.confidence.exposure import SliceExposures
+from dioptre.confidence.sweep_statistics import Traces
+from dioptre.confidence.verdict import Asked, Verdict, judge, judge_posterior
 from dioptre.methods import best_index, find_method, scores, tile_curves
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.methods.tiles import tiles_of
@@ -33,6 +31,8 @@ from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
+from dioptre.store.labels import in_crop
+from dioptre.store.patches import PatchStore
 
 ORACLE = "oracle"
 NO_START = -1  # the start of a method that sees the whole stack

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dioptre.confidence.reasons import State
 from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
-from dioptre.loop.journal import Act, Step
-from dioptre.loop.reasons import State
-from dioptre.loop.result import FocusResult
+from dioptre.focusing.result import FocusResult
+from dioptre.focusing.trace import Act, Step
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure

@@ -1,4 +1,4 @@
-"""The paper's Tables 1 to 5 out of predictions that were counted (`evaluate.tally`), and out of nothing else.
+"""The paper's Tables 1 to 5 out of counted predictions (`evaluate.aggregate`), and out of nothing else.
 
 A line is a method with a number of looks on some data; its metrics are over all its answers there. Beside
 them stand, where there are any, the six numbers that the paper prints, marked as the paper's. Lines stand in
@@ -18,11 +18,11 @@ from jaxtyping import Int
 from scipy.stats import rankdata
 
 from dioptre.evaluate import paper
+from dioptre.evaluate.aggregate import Tally, as_sums
 from dioptre.evaluate.intervals import Comparison, Interval, compare, sums_to_interval, sums_to_metrics
 from dioptre.evaluate.metrics import PROBLEM_ORDER, Metrics
-from dioptre.evaluate.origin import Origin, Role
 from dioptre.evaluate.predict import ORACLE
-from dioptre.evaluate.tally import Tally, as_sums
+from dioptre.evaluate.provenance import Origin, Role
 from dioptre.methods import METHODS
 from dioptre.methods.base import WHOLE, Method
 from dioptre.methods.disparity import AT

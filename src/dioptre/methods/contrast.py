@@ -28,8 +28,8 @@ from dioptre.methods.measure import (
     size_refusal,
     stack_scores,
 )
+from dioptre.methods.numpy_fallback import distance_sums, magnitude_sums
 from dioptre.methods.tiles import tiled_scores
-from dioptre.methods.uncompiled import distance_sums, magnitude_sums
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Scores
 from dioptre.stack import FocalStack

@@ -10,8 +10,8 @@ from math import prod
 from typing import Final
 
 from dioptre.errors import NetworkError
-from dioptre.memory import GIGA, LIMIT, largest_bytes
 from dioptre.methods.protobuf import Field, Message
+from dioptre.resources import GIGA, LIMIT, largest_bytes
 
 # Fields, as ONNX numbers them
 GRAPH, FUNCTIONS, TRAINING = 7, 25, 20  # of a model

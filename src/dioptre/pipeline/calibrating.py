@@ -15,9 +15,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from dioptre import __version__
-from dioptre.dataset.labels import CROP
-from dioptre.dataset.manifest import unnamed
-from dioptre.dataset.store import PatchStore, open_patches
 from dioptre.errors import InputError
 from dioptre.methods import best_index
 from dioptre.methods.calibration import (
@@ -43,6 +40,9 @@ from dioptre.simulate.render import View, render
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import Noise, native_to_pixels, read_native
 from dioptre.simulate.texture import dead_leaves
+from dioptre.store.labels import CROP
+from dioptre.store.manifest import unnamed
+from dioptre.store.patches import PatchStore, open_patches
 
 DEVICES: Final[dict[str, Callable[[], Device]]] = {"center": Device.center, "left": Device.left}
 TABLE: Final = (7, 9)  # rows and columns of a field table

@@ -1,8 +1,8 @@
 """From a camera to a camera file: what a sweep of a textured target there and back tells of it.
 
 The lens goes from far to near and back, a frame at each position. Blur and disparity along the way give their
-growth (`dioptre.loop.camera_fit`); that the focus is found elsewhere on the way back is the backlash. Then
-the lens is sent far away and to a place where blur changes fast, and frames show when it stands still.
+growth (`dioptre.pipeline.camera_fit`); that the focus is found elsewhere on the way back is the backlash.
+Then the lens is sent far away and to a place where blur changes fast, and frames show when it stands still.
 
 The file is what `camera=` and `--camera` read: `growth_px`, `unit`, `far`, `near`, and under `[measured]`
 what else was found, and how sure it is.
@@ -20,17 +20,17 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Float32
 
+from dioptre.autofocus.controller import Drive, Halt, Rules
+from dioptre.autofocus.sweep import Measure
 from dioptre.cameras.base import Camera, Frame, Scaled, Timed
-from dioptre.dataset.manifest import write_file
 from dioptre.errors import CameraError, InputError
-from dioptre.loop.camera_fit import BlurGrowth, Line, fit_blur, fit_disparity
-from dioptre.loop.drive import Drive, Halt, Rules
-from dioptre.loop.inputs import cut
-from dioptre.loop.journal import Act
-from dioptre.loop.result import Roi
-from dioptre.loop.sweeping import Measure
+from dioptre.focusing.inputs import cut
+from dioptre.focusing.result import Roi
+from dioptre.focusing.trace import Act
+from dioptre.pipeline.camera_fit import BlurGrowth, Line, fit_blur, fit_disparity
 from dioptre.pipeline.recording import places_of
 from dioptre.pipeline.settings import Sweep
+from dioptre.store.manifest import write_file
 
 STEEP_PX: Final = 4.0  # of blur: there sharpness changes fast with the position
 WATCHED: Final = 12  # frames after a move

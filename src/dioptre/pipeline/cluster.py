@@ -1,6 +1,6 @@
 """Who does the work of a long job, if it is not this machine alone: the workers of a Dask scheduler.
 
-The pieces are the same as on this machine (`dioptre.pipeline.processes`), and so are the bytes that they
+The pieces are the same as on this machine (`dioptre.pipeline.executors`), and so are the bytes that they
 write. Workers may be anywhere, as long as they see the same folders under the same paths and have the same
 version of dioptre. The work of a worker that is lost is done again by another one.
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dioptre import __version__
 from dioptre.errors import InputError, MissingExtraError
-from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.settings import Simulation, Workers
 
 if TYPE_CHECKING:

@@ -10,22 +10,22 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from jaxtyping import Float32
 
-from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import PARTIAL
 from dioptre.errors import MissingExtraError
 from dioptre.evaluate import figures
 from dioptre.evaluate.tables import PaperTable
-from dioptre.loop.focus import focus
-from dioptre.loop.result import FocusResult
+from dioptre.focusing.focus import focus
+from dioptre.focusing.result import FocusResult
 from dioptre.optics import CameraModel
-from dioptre.pipeline.illustrating import Illustration
 from dioptre.pipeline.predicting import predict_store
+from dioptre.pipeline.report_figures import Illustration
 from dioptre.pipeline.reporting import report
 from dioptre.pipeline.settings import Prediction, Simulation
 from dioptre.pipeline.simulate import simulate
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves
+from dioptre.store.lock import locked
+from dioptre.store.manifest import PARTIAL
 
 WORKING = "working-"  # begins the name of the folder of patches and predictions
 SIZE = 128

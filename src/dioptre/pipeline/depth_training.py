@@ -12,11 +12,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from dioptre.dataset.manifest import MANIFEST, plain_json
 from dioptre.errors import FileError
 from dioptre.methods.depth_network import KIND
-from dioptre.pipeline.processes import local_executor
-from dioptre.pipeline.wide import WideSimulation, simulate_wide
+from dioptre.pipeline.depth_images import WideSimulation, simulate_wide
+from dioptre.pipeline.executors import local_executor
+from dioptre.store.manifest import MANIFEST, plain_json
 from dioptre.train.depth import load_depth, train_depth
 from dioptre.train.depth_export import export_depth
 from dioptre.train.depth_recipe import DepthRecipe

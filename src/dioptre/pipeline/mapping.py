@@ -20,15 +20,15 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Shaped, UInt8, UInt16
 
-from dioptre.dataset.encoding import to_png
-from dioptre.dataset.stacks import Pictures
 from dioptre.errors import MissingExtraError
 from dioptre.evaluate.depth_map import depth_map
 from dioptre.evaluate.figures import to_bytes
-from dioptre.loop.composite import all_in_focus, filled_index, pixel_index
-from dioptre.loop.focus_map import FocusMap, focus_map
-from dioptre.pipeline.ledger import write_all
+from dioptre.focusing.composite import all_in_focus, filled_index, pixel_index
+from dioptre.focusing.focus_map import FocusMap, focus_map
+from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.settings import Mapping
+from dioptre.stacks.encoding import to_png
+from dioptre.stacks.pictures import Pictures
 
 KIND: Final = "focus map"
 MAP, COMPOSITE = "map.png", "all-in-focus.png"

@@ -13,8 +13,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import (
+from dioptre.errors import FileError, InputError
+from dioptre.groundtruth.colmap import colmap_model
+from dioptre.groundtruth.freehand import pose_pictures
+from dioptre.groundtruth.poses import Poses
+from dioptre.stacks.formats import read_photographs
+from dioptre.store.lock import locked
+from dioptre.store.manifest import (
     begin_folder,
     clear_leftovers,
     hash_folder,
@@ -22,11 +27,6 @@ from dioptre.dataset.manifest import (
     write_json,
     write_manifest,
 )
-from dioptre.dataset.pictures import read_photographs
-from dioptre.errors import FileError, InputError
-from dioptre.groundtruth.colmap import colmap_model
-from dioptre.groundtruth.freehand import pose_pictures
-from dioptre.groundtruth.poses import Poses
 
 KIND = "poses of pictures"
 WORKING = 1600  # rows or columns that larger pictures are shrunk below

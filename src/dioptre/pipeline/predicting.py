@@ -20,8 +20,17 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int
 
-from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import (
+from dioptre.autofocus.search import leaders_of
+from dioptre.errors import FileError, InputError, MethodError
+from dioptre.evaluate.examples import build_gallery, choose_examples
+from dioptre.evaluate.predict import SCHEMA, Costs, predict
+from dioptre.evaluate.provenance import origin_of
+from dioptre.methods import METHODS, Method, find_method
+from dioptre.pipeline.executors import run_counted
+from dioptre.pipeline.settings import Prediction
+from dioptre.posterior import DepthPrior
+from dioptre.store.lock import locked
+from dioptre.store.manifest import (
     begin_folder,
     clear_leftovers,
     hash_file,
@@ -34,17 +43,8 @@ from dioptre.dataset.manifest import (
     write_manifest,
     write_parquet,
 )
-from dioptre.dataset.schema import check_table, is_number
-from dioptre.dataset.store import PatchStore, StoreFormat, open_patches
-from dioptre.errors import FileError, InputError, MethodError
-from dioptre.evaluate.gallery import build_gallery, choose_examples
-from dioptre.evaluate.origin import origin_of
-from dioptre.evaluate.predict import SCHEMA, Costs, predict
-from dioptre.loop.search import leaders_of
-from dioptre.methods import METHODS, Method, find_method
-from dioptre.pipeline.processes import run_counted
-from dioptre.pipeline.settings import Prediction
-from dioptre.posterior import DepthPrior
+from dioptre.store.patches import PatchStore, StoreFormat, open_patches
+from dioptre.store.schema import check_table, is_number
 
 KIND = "predictions"
 PREDICTIONS = "predictions.parquet"

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dioptre.dataset.manifest import MANIFEST, iterate_parquet, read_manifest
-from dioptre.dataset.schema import PREDICTIONS as SCHEMA_OF_MANIFEST
-from dioptre.dataset.schema import check_table
 from dioptre.errors import FileError
 from dioptre.evaluate.predict import JUDGED, SCHEMA
 from dioptre.pipeline.predicting import KIND, PREDICTIONS
 from dioptre.problem import Problem
+from dioptre.store.manifest import MANIFEST, iterate_parquet, read_manifest
+from dioptre.store.schema import PREDICTIONS as SCHEMA_OF_MANIFEST
+from dioptre.store.schema import check_table
 
 WHAT = "a folder of predictions"
 MAY_BE_NULL = ("sharp", *JUDGED)

@@ -158,7 +158,7 @@ STORES: Mapping[str, Simulation | RegisteredStore] = {
 }
 REGISTERED = ("registered", "registered-phones", "registered-dark")
 SCENES, SCENES_AND_DARK, TWO_VIEWS = ("scenes",), ("scenes", "dark"), ("scenes", "phones", "dark")
-GREEN = (*TWO_VIEWS, "processed")  # no network needs it any more: runs/photographs.py compares
+GREEN = (*TWO_VIEWS, "processed")  # no network needs it any more: lab/recipes/photographs.py compares
 PLAIN_GREEN = ("scenes", "phones-plain", "dark-plain", "processed-plain")  # the same without photographs
 
 COMMON = Recipe(beta1=0.9, schedule="cosine", ema=0.998)

@@ -28,29 +28,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, UInt16
 
-from dioptre.cameras.makes import find_camera
-from dioptre.dataset import schema
-from dioptre.dataset.decoding import quiet_readers
-from dioptre.dataset.frames import decode_frame
-from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import (
-    begin_folder,
-    clear_leftovers,
-    hash_folder,
-    read_json,
-    write_file,
-    write_json,
-    write_manifest,
-)
-from dioptre.dataset.published import BLACK, CAMERAS, WHITE, CaptureFiles, list_captures
-from dioptre.dataset.published_files import (
-    ROTATION,
-    read_arrays,
-    write_array,
-    write_arrays,
-    write_maps,
-    write_picture,
-)
+from dioptre.cameras.camera_presets import find_camera
 from dioptre.errors import CaptureFileError, FileError, InputError
 from dioptre.groundtruth.bundle import Expected
 from dioptre.groundtruth.colmap import colmap_model
@@ -65,11 +43,33 @@ from dioptre.groundtruth.reconstruct import (
 )
 from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel, breathing
+from dioptre.pipeline.executors import run_pieces
 from dioptre.pipeline.importing.published import frames_without, refuse_missing
-from dioptre.pipeline.processes import run_pieces
 from dioptre.pipeline.settings import Reconstruct
 from dioptre.simulate.rig import ARM_M, nominal_centres
 from dioptre.simulate.world import reference_focal_px
+from dioptre.stacks.decoding import quiet_readers
+from dioptre.store import schema
+from dioptre.store.lock import locked
+from dioptre.store.manifest import (
+    begin_folder,
+    clear_leftovers,
+    hash_folder,
+    read_json,
+    write_file,
+    write_json,
+    write_manifest,
+)
+from dioptre.store.published.frames import decode_frame
+from dioptre.store.published.layout import BLACK, CAMERAS, WHITE, CaptureFiles, list_captures
+from dioptre.store.published.writing import (
+    ROTATION,
+    read_arrays,
+    write_array,
+    write_arrays,
+    write_maps,
+    write_picture,
+)
 
 KIND = "reconstruction"
 FOLDER = "reconstruction"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from dioptre.autofocus.controller import Drive, Halt, Rules
 from dioptre.cameras.base import Camera, Frame, Scaled
-from dioptre.dataset.recordings import Recording, write_recording
 from dioptre.errors import CameraError, InputError
-from dioptre.loop.drive import Drive, Halt, Rules
-from dioptre.loop.journal import Act
+from dioptre.focusing.trace import Act
 from dioptre.pipeline.settings import Sweep
+from dioptre.store.recordings import Recording, write_recording
 
 Progress = Callable[[int, int], None]
 

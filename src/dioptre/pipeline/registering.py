@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, UInt16
 
-from dioptre.dataset.lock import locked
-from dioptre.dataset.store import PatchStore, StoreWriter, open_patches
 from dioptre.errors import FileError, InputError
 from dioptre.groundtruth.register import (
     KERNEL_REACH,
@@ -37,6 +35,8 @@ from dioptre.methods.measure import MIN_SIZE
 from dioptre.optics import CameraModel, breathing
 from dioptre.pipeline.settings import Registration
 from dioptre.pipeline.shards import write_shards
+from dioptre.store.lock import locked
+from dioptre.store.patches import PatchStore, StoreWriter, open_patches
 
 MULTIPLE = 8  # of which a size that is not asked for is one
 SPARE = 8  # pixels of drift that a search may find beyond the calibrated one

@@ -24,17 +24,17 @@ import pyarrow.compute as pc
 
 from dioptre.errors import InputError, MissingExtraError
 from dioptre.evaluate import figures, formats
-from dioptre.evaluate.gallery import Gallery, read_gallery
-from dioptre.evaluate.origin import Origin, Role, origin_from_json
+from dioptre.evaluate.aggregate import READ, tally
+from dioptre.evaluate.examples import Gallery, read_gallery
 from dioptre.evaluate.page import Figure as PageFigure
 from dioptre.evaluate.page import Table, build_page
 from dioptre.evaluate.predict import ORACLE
+from dioptre.evaluate.provenance import Origin, Role, origin_from_json
 from dioptre.evaluate.tables import Counted, PaperTable, paper_tables, short_key
-from dioptre.evaluate.tally import READ, tally
-from dioptre.pipeline.illustrating import Illustration, Predicted, illustrate
-from dioptre.pipeline.ledger import write_all
+from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.predicting import EXAMPLES
 from dioptre.pipeline.predictions import iterate_predictions, read_predictions_manifest
+from dioptre.pipeline.report_figures import Illustration, Predicted, illustrate
 
 KIND: Final = "report"
 MARKDOWN, JSON, PAGE = "tables.md", "tables.json", "index.html"

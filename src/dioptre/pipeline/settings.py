@@ -148,7 +148,7 @@ class Import:
 
     def check(self) -> None:
         """Raises InputError if a value is impossible."""
-        from dioptre.dataset.published import CAMERAS, Validation  # noqa: PLC0415  # slow to import
+        from dioptre.store.published.layout import CAMERAS, Validation  # noqa: PLC0415  # slow to import
 
         unknown = [name for name in self.camera_names if name not in CAMERAS]
         if unknown or not self.camera_names:

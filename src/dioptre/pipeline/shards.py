@@ -4,8 +4,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 
-from dioptre.dataset.store import StoreWriter
-from dioptre.pipeline.processes import run_counted
+from dioptre.pipeline.executors import run_counted
+from dioptre.store.patches import StoreWriter
 
 
 def write_shards(

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from dioptre.cameras.makes import find_camera
-from dioptre.dataset.lock import locked
-from dioptre.dataset.pictures import read_photographs
-from dioptre.dataset.store import StoreFormat, StoreWriter
+from dioptre.cameras.camera_presets import find_camera
 from dioptre.errors import MissingExtraError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.settings import Simulation
@@ -24,9 +21,12 @@ from dioptre.pipeline.shards import write_shards
 from dioptre.posterior import DepthPrior
 from dioptre.simulate import sensor
 from dioptre.simulate.capture import Conditions, Patch, draw_patch, draw_surfaces
-from dioptre.simulate.clutter import Clutter
 from dioptre.simulate.depth_photograph import DepthPhotograph
 from dioptre.simulate.device import Device
+from dioptre.simulate.surface_texture import Clutter
+from dioptre.stacks.formats import read_photographs
+from dioptre.store.lock import locked
+from dioptre.store.patches import StoreFormat, StoreWriter
 
 SIZE = 128
 PATCHES_PER_SCENE = 16

@@ -11,23 +11,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from dioptre.dataset.manifest import MANIFEST
-from dioptre.dataset.store import open_patches
 from dioptre.errors import FileError, InputError
 from dioptre.methods.learned import NETWORK, Learned
 from dioptre.pipeline.depth_training import NAME as LEARNED_DEPTH
 from dioptre.pipeline.depth_training import train_learned_depth
-from dioptre.pipeline.processes import local_executor
+from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.recipes import SHIPPED, Catalogue, RegisteredStore, Stage
 from dioptre.pipeline.registering import register
 from dioptre.pipeline.simulate import simulate
+from dioptre.store.manifest import MANIFEST
+from dioptre.store.patches import open_patches
 from dioptre.train.cache import Done, unwatched
+from dioptre.train.distributed import Rank
 from dioptre.train.export import Exported, export
 from dioptre.train.fit import Watch, train
 from dioptre.train.folder import open_run
-from dioptre.train.ranks import Rank
+from dioptre.train.from_onnx import recover_run
 from dioptre.train.recipe import BuildsOn, RunSettings
-from dioptre.train.recover import recover_run
 
 Say = Callable[[str], None]
 

@@ -13,12 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dioptre.dataset.manifest import MANIFEST, read_manifest
-from dioptre.dataset.schema import LEDGER, RUN, WIDE_PICTURES, is_hash
-from dioptre.dataset.shards import CHECKSUMS, Check, verify_file
-from dioptre.dataset.store import READERS, open_patches
-from dioptre.dataset.wide_pictures import KIND as WIDE
-from dioptre.dataset.wide_pictures import shard_file
 from dioptre.errors import DioptreError, FileError, NetworkError
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.calibration import SUFFIX as CALIBRATION
@@ -34,8 +28,14 @@ from dioptre.pipeline.predicting import KIND as PREDICTIONS_KIND
 from dioptre.pipeline.predictions import check_predictions
 from dioptre.pipeline.reconstructing import KIND as RECONSTRUCTION
 from dioptre.pipeline.reporting import KIND as REPORT
-from dioptre.pipeline.rigging import KIND as CAPTURES
+from dioptre.pipeline.simulate_captures import KIND as CAPTURES
 from dioptre.stack import FocalStack
+from dioptre.store.depth_images import KIND as WIDE
+from dioptre.store.depth_images import shard_file
+from dioptre.store.manifest import MANIFEST, read_manifest
+from dioptre.store.patches import READERS, open_patches
+from dioptre.store.schema import LEDGER, RUN, WIDE_PICTURES, is_hash
+from dioptre.store.shards import CHECKSUMS, Check, verify_file
 
 TRAINING = "training"
 BEST = "best.pt"

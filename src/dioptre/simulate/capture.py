@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.simulate.clutter import Clutter, paint
 from dioptre.simulate.depth_photograph import DepthPhotograph, photograph_scene
 from dioptre.simulate.device import Device
+from dioptre.simulate.focusability import LEAST, focus_contrast
 from dioptre.simulate.layout import KINDS, Layout, beyond, draw_depths, lay_out, mean_step
 from dioptre.simulate.lens import Actuator, index_errors, sweep
 from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw_slope, draw_steps
@@ -22,6 +22,7 @@ from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import View, render_stack
 from dioptre.simulate.scene import Scene, diffract, fine_size, soften
 from dioptre.simulate.sensor import Noise, process, read_native
+from dioptre.simulate.surface_texture import Clutter, paint
 from dioptre.simulate.texture import (
     crumpled,
     dead_leaves,
@@ -31,7 +32,6 @@ from dioptre.simulate.texture import (
     repeated,
     roughness,
 )
-from dioptre.simulate.visibility import LEAST, focus_contrast
 
 DEPTH_PHOTOGRAPHS = 0.3  # how often a scene is a photograph with depth, if there are any
 PART = 0.05  # of a patch: what fills as much is in it

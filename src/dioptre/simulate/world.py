@@ -24,10 +24,10 @@ from jaxtyping import Float, Float32
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, focus_to_magnification
 from dioptre.simulate.capture import Conditions, draw_surfaces
-from dioptre.simulate.clutter import SHAPES, Clutter
 from dioptre.simulate.layout import draw_depth, mean_step
 from dioptre.simulate.light import Lighting
 from dioptre.simulate.scene import FINE
+from dioptre.simulate.surface_texture import SHAPES, Clutter
 from dioptre.simulate.texture import log_uniform
 
 Picture = Float32[np.ndarray, "rows cols"]

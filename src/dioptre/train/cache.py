@@ -9,7 +9,7 @@ from jaxtyping import Float, Float32, Int, Shaped
 from torch import nn
 
 from dioptre.errors import InputError
-from dioptre.train.feed import JoinedStores
+from dioptre.train.dataloader import JoinedStores
 from dioptre.train.inference import LazyInference
 
 Done = Callable[[int, int], None]  # told how many patches are done, and of how many

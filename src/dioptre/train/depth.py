@@ -26,11 +26,11 @@ from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dioptre import __version__
-from dioptre.dataset.lock import locked
-from dioptre.dataset.manifest import begin_folder, hash_file, plain_json, read_manifest, write_manifest
-from dioptre.dataset.wide_pictures import WidePictures
 from dioptre.errors import FileError, InputError
 from dioptre.methods.depth_network import KIND
+from dioptre.store.depth_images import WidePictures
+from dioptre.store.lock import locked
+from dioptre.store.manifest import begin_folder, hash_file, plain_json, read_manifest, write_manifest
 from dioptre.train.depth_recipe import DepthRecipe
 from dioptre.train.folder import BEST, CHECKPOINT, ValidationResult, load_state, restoring, save_state
 from dioptre.train.networks.depth import DepthNet

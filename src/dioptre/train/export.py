@@ -22,15 +22,15 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 from torch import Tensor, nn
 
 from dioptre import __version__
-from dioptre.dataset.manifest import unnamed
-from dioptre.dataset.store import PatchStore
 from dioptre.errors import InputError, NetworkError
 from dioptre.methods.base import ANY, WHOLE, best_index
-from dioptre.methods.card import Card
 from dioptre.methods.learned import METADATA, Learned, place_of
+from dioptre.methods.model_card import Card
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
+from dioptre.store.manifest import unnamed
+from dioptre.store.patches import PatchStore
 from dioptre.train.folder import Run, open_run
 from dioptre.train.inference import INPUTS, OUTPUT, trace
 

@@ -14,13 +14,14 @@ import torch
 from jaxtyping import Int
 from torch import nn
 
-from dioptre.dataset.lock import locked
-from dioptre.dataset.store import open_patches
 from dioptre.errors import InputError
 from dioptre.methods.base import best_index
 from dioptre.posterior import Posterior
+from dioptre.store.lock import locked
+from dioptre.store.patches import open_patches
 from dioptre.train.cache import Done, FeatureCache, cache_features, unwatched
-from dioptre.train.feed import Feed, JoinedStores, Looks, LookSource, RandomOrTrails, from_trails
+from dioptre.train.dataloader import Feed, JoinedStores, Looks, LookSource, RandomOrTrails, from_trails
+from dioptre.train.distributed import Rank
 from dioptre.train.folder import (
     BEST,
     CHECKPOINT,
@@ -36,14 +37,13 @@ from dioptre.train.folder import (
     save_state,
 )
 from dioptre.train.inference import LazyInference
-from dioptre.train.learner import Learner
+from dioptre.train.init_weights import start_network
 from dioptre.train.loss import divergence
 from dioptre.train.networks import NETWORKS
-from dioptre.train.ranks import Rank
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
 from dioptre.train.rollout import ask_network, roll_out
-from dioptre.train.start import start_network
-from dioptre.train.supervision import Supervision, load_teacher, targets
+from dioptre.train.targets import Supervision, load_teacher, targets
+from dioptre.train.trainer import Learner
 
 SEARCH_STEPS = 2  # after the first look, in the searches that a network of looks learns from
 FROM_NOTHING = BuildsOn()

@@ -28,8 +28,9 @@ import torch
 from torch import Tensor, nn
 
 from dioptre import __version__
-from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.manifest import (
+from dioptre.errors import FileError
+from dioptre.store.format import StoreFormat
+from dioptre.store.manifest import (
     MANIFEST,
     begin_folder,
     described_by,
@@ -38,9 +39,8 @@ from dioptre.dataset.manifest import (
     write_file,
     write_manifest,
 )
-from dioptre.dataset.schema import RUN, VALIDATION
-from dioptre.errors import FileError
-from dioptre.train.feed import JoinedStores
+from dioptre.store.schema import RUN, VALIDATION
+from dioptre.train.dataloader import JoinedStores
 from dioptre.train.networks import NETWORKS, NetworkKind
 from dioptre.train.recipe import BuildsOn, Recipe
 

@@ -1,7 +1,7 @@
 """Where networks look when they search: the looks that others, or they themselves, learn from.
 
-The walk is `dioptre.loop.search`'s, as everywhere; here a look is read from a store or a feature cache, and
-who is asked is a network in torch or ONNX Runtime.
+The walk is `dioptre.autofocus.search`'s, as everywhere; here a look is read from a store or a feature cache,
+and who is asked is a network in torch or ONNX Runtime.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from jaxtyping import Float32, Int, Int64
 
-from dioptre.loop.search import Ask, SearchPolicy, See, search
+from dioptre.autofocus.search import Ask, SearchPolicy, See, search
 from dioptre.posterior import Decision, Posterior
 from dioptre.train.cache import Done, unwatched
-from dioptre.train.feed import LookSource
+from dioptre.train.dataloader import LookSource
 from dioptre.train.inference import Inference
 
 # Looks as networks take them: pixels or features, positions, places in the frame.

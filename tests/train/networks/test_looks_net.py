@@ -1,9 +1,9 @@
 import pytest
 import torch
-from tests.train.conftest import looks
 
 from dioptre.train import encode
 from dioptre.train.networks.looks import CombineLooks, LookFeatures, LooksNet
+from tests.train.conftest import looks
 
 
 def test_the_order_of_looks_does_not_matter() -> None:

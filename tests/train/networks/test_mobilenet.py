@@ -1,6 +1,5 @@
 import pytest
 import torch
-from tests.train.conftest import looks
 from torch import nn
 from torch.nn import functional
 
@@ -8,6 +7,7 @@ from dioptre.train.networks.looks import LooksNet
 from dioptre.train.networks.mobilenet import CHUNK, InvertedResidual, multiply_adds, scale_channels
 from dioptre.train.networks.move import MoveNet
 from dioptre.train.networks.one_hot import OneHotNet
+from tests.train.conftest import looks
 
 
 def parameters(network: nn.Module) -> int:

@@ -1,8 +1,8 @@
 import torch
-from tests.train.conftest import looks
 
 from dioptre.train import encode
 from dioptre.train.networks.move import MoveNet
+from tests.train.conftest import looks
 
 
 def test_a_patch_of_two_depths_is_that_of_the_larger_one() -> None:

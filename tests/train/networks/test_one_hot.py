@@ -1,6 +1,5 @@
 import pytest
 import torch
-from tests.train.conftest import looks
 from torch import nn
 from torch.nn import functional
 
@@ -13,6 +12,7 @@ from dioptre.train.networks.one_hot import (
     initialise_as_contrast_measure,
     share_stem,
 )
+from tests.train.conftest import looks
 
 
 @pytest.mark.parametrize("slices", [1, 2, 3])

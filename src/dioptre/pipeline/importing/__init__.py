@@ -16,13 +16,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dioptre.dataset.archives import list_archives
-from dioptre.dataset.decoding import quiet_readers
-from dioptre.dataset.folders import list_folders
-from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.lock import locked
-from dioptre.dataset.published import PAPER_KEPT, Validation, is_tree
-from dioptre.dataset.rows import SPLITS
 from dioptre.errors import FileError, InputError
 from dioptre.pipeline.importing.archives import open_archives
 from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, stop_or_go_on
@@ -30,6 +23,13 @@ from dioptre.pipeline.importing.own import open_folders
 from dioptre.pipeline.importing.published import PUBLISHED
 from dioptre.pipeline.importing.tree import open_tree
 from dioptre.pipeline.settings import Import
+from dioptre.stacks.decoding import quiet_readers
+from dioptre.store.format import StoreFormat
+from dioptre.store.lock import locked
+from dioptre.store.own_captures import list_folders
+from dioptre.store.published.archives import list_archives
+from dioptre.store.published.layout import PAPER_KEPT, Validation, is_tree
+from dioptre.store.table import SPLITS
 
 __all__ = ["Outcome", "import_captures", "summarise"]
 

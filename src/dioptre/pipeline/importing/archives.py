@@ -18,17 +18,6 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from dioptre.dataset.archives import ReadSome, list_archives, read_archive
-from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.frames import HEADER_BYTES, NativeFrame, decode_frame, read_header
-from dioptre.dataset.labels import FrameSize
-from dioptre.dataset.published import (
-    CONFIDENCE_FOLDER,
-    DEPTH_FOLDER,
-    PublishedFile,
-    decode_confidence,
-    decode_depth,
-)
 from dioptre.errors import ArchiveError, CaptureFileError, FileError
 from dioptre.pipeline.importing.outcomes import (
     Opened,
@@ -48,6 +37,17 @@ from dioptre.pipeline.importing.published import (
     refuse_missing,
 )
 from dioptre.pipeline.settings import Import
+from dioptre.store.captures import CaptureWriter
+from dioptre.store.labels import FrameSize
+from dioptre.store.published.archives import ReadSome, list_archives, read_archive
+from dioptre.store.published.frames import HEADER_BYTES, NativeFrame, decode_frame, read_header
+from dioptre.store.published.layout import (
+    CONFIDENCE_FOLDER,
+    DEPTH_FOLDER,
+    PublishedFile,
+    decode_confidence,
+    decode_depth,
+)
 
 AHEAD = 2  # frames a thread that wait to be decoded or written: bounds the memory
 

@@ -5,11 +5,11 @@ from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.labels import Labels, label_rows
 from dioptre.errors import FileError
-from dioptre.pipeline.processes import Piece, run_pieces
+from dioptre.pipeline.executors import Piece, run_pieces
 from dioptre.pipeline.settings import Import
+from dioptre.store.captures import CaptureWriter
+from dioptre.store.labels import Labels, label_rows
 
 Progress = Callable[[int, int], None]
 

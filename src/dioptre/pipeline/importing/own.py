@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.decoding import quiet_readers
-from dioptre.dataset.folders import Codes, OwnCapture, capture_format, list_folders, own_labels, read_codes
-from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.labels import SIZE, STRIDE, FrameSize, patch_corners
 from dioptre.errors import DioptreError, FileError
 from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
 from dioptre.pipeline.settings import Import
+from dioptre.stacks.decoding import quiet_readers
+from dioptre.store.captures import CaptureWriter
+from dioptre.store.format import StoreFormat
+from dioptre.store.labels import SIZE, STRIDE, FrameSize, patch_corners
+from dioptre.store.own_captures import Codes, OwnCapture, capture_format, list_folders, own_labels, read_codes
 
 
 def open_folders(

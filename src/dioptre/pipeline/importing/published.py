@@ -8,11 +8,15 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from dioptre.dataset.captures import LONGEST_NAME, CaptureWriter
-from dioptre.dataset.format import StoreFormat
-from dioptre.dataset.labels import SIZE, STRIDE, FrameSize, Labels
-from dioptre.dataset.manifest import MANIFEST, hash_file
-from dioptre.dataset.published import (
+from dioptre.errors import CaptureFileError
+from dioptre.optics import FocusGrid
+from dioptre.pipeline.importing.outcomes import Outcome
+from dioptre.pipeline.settings import Import
+from dioptre.store.captures import LONGEST_NAME, CaptureWriter
+from dioptre.store.format import StoreFormat
+from dioptre.store.labels import SIZE, STRIDE, FrameSize, Labels
+from dioptre.store.manifest import MANIFEST, hash_file
+from dioptre.store.published.layout import (
     BLACK,
     WHITE,
     CaptureFiles,
@@ -22,10 +26,6 @@ from dioptre.dataset.published import (
     published_labels,
     scene_split,
 )
-from dioptre.errors import CaptureFileError
-from dioptre.optics import FocusGrid
-from dioptre.pipeline.importing.outcomes import Outcome
-from dioptre.pipeline.settings import Import
 
 PUBLISHED = "published"  # what a store's config calls the source
 GRID = FocusGrid.learnaf()

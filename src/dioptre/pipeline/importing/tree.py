@@ -6,20 +6,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from dioptre.dataset.captures import CaptureWriter
-from dioptre.dataset.decoding import quiet_readers
-from dioptre.dataset.frames import HEADER_BYTES, FrameHeader, Sampling, decode_frame, read_header
-from dioptre.dataset.labels import FrameSize, Labels
-from dioptre.dataset.manifest import read_manifest
-from dioptre.dataset.published import (
-    CONFIDENCE_FOLDER,
-    DEPTH_FOLDER,
-    CaptureFiles,
-    decode_confidence,
-    decode_depth,
-    list_captures,
-)
-from dioptre.dataset.published_files import confidence_path, depth_path
 from dioptre.errors import CaptureFileError, FileError
 from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
 from dioptre.pipeline.importing.published import (
@@ -33,6 +19,20 @@ from dioptre.pipeline.importing.published import (
     refuse_missing,
 )
 from dioptre.pipeline.settings import Import
+from dioptre.stacks.decoding import quiet_readers
+from dioptre.store.captures import CaptureWriter
+from dioptre.store.labels import FrameSize, Labels
+from dioptre.store.manifest import read_manifest
+from dioptre.store.published.frames import HEADER_BYTES, FrameHeader, Sampling, decode_frame, read_header
+from dioptre.store.published.layout import (
+    CONFIDENCE_FOLDER,
+    DEPTH_FOLDER,
+    CaptureFiles,
+    decode_confidence,
+    decode_depth,
+    list_captures,
+)
+from dioptre.store.published.writing import confidence_path, depth_path
 
 
 def open_tree(source: Path, out: Path, settings: Import, executor: Executor | None, done: Progress) -> Opened:

@@ -16,10 +16,10 @@ from typing import Any
 
 from torch import nn
 
-from dioptre.loop.search import LOOKS_APART
+from dioptre.autofocus.search import LOOKS_APART
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.posterior import Decision
-from dioptre.train.feed import Looks, random_start, some_slices, whole_stack
+from dioptre.train.dataloader import Looks, random_start, some_slices, whole_stack
 from dioptre.train.networks.looks import CombineLooks, LookFeatures, LooksNet
 from dioptre.train.networks.move import MoveNet
 from dioptre.train.networks.one_hot import (

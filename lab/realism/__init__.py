@@ -1,0 +1,1 @@
+"""Simulated pictures beside real ones, and what networks make of other cameras."""

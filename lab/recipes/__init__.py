@@ -1,0 +1,1 @@
+"""Numbers of networks and of the stopping rule, counted again; and single ideas, tried."""

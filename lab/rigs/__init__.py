@@ -1,0 +1,1 @@
+"""Labels that a rig of five phones makes, beside the truth."""

@@ -1,0 +1,322 @@
+"""Drive: a camera as one run uses it: within limits, in time, from one side, every frame in the journal.
+
+**What is promised about time.** Captures run in one thread of the drive's own, one after the other. Whoever
+waits for one is let go when it is cancelled or when the time is up: a camera that can be stopped
+(`Abortable`) is, and any camera has `patience` seconds to come to an end. One that has not by then is left to
+itself: its thread ends as soon as the camera returns, and until then that camera is refused to further runs.
+So a run ends at most `patience` seconds after its timeout, and after going back to its start, for which the
+lens has `patience` seconds too, or twice as long as its slowest capture so far, if that is more.
+
+**What is promised about frames.** A capture that fails is tried once more. A frame that is the very same as
+the one before, although the lens was moved, is taken again. Whether a frame is as sharp as it should be is
+for others to say.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+
+from dioptre.cameras.base import Abortable, Camera, Frame, Scaled, to_index
+from dioptre.confidence.reasons import Reason
+from dioptre.errors import CameraError, CameraTimeoutError, InputError
+from dioptre.focusing.trace import Act, Step
+from dioptre.optics import FocusGrid
+
+PATIENCE_S: Final = 2.0
+POLL_S: Final = 0.01  # how soon a cancel is noticed
+TRIES: Final = 2  # of a capture that fails, or of a frame that is the one before
+
+OnStep = Callable[[Step], None]
+
+
+class Halt(Exception):  # noqa: N818  # no error: it is how a run is left early
+    """Ends a run: for which reason, and what happened in a sentence."""
+
+    def __init__(self, reason: Reason, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason, self.sentence = reason, sentence
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a drive keeps to.
+
+    Attributes:
+        limits: The first and the last position that the lens is sent to.
+        backlash: Positions that the lens goes farther and comes back, so that it always arrives moving
+            towards near; negative to arrive moving towards far.
+        settle: Seconds that are waited after a move, after which another frame is taken.
+        timeout: Seconds that a run may take; None for any.
+        patience: Seconds in which a camera comes to an end that is told to.
+    """
+
+    limits: tuple[int, int]
+    backlash: int = 0
+    settle: float = 0.0
+    timeout: float | None = None
+    patience: float = PATIENCE_S
+
+
+class Worker:
+    """The thread in which a camera captures."""
+
+    def __init__(self, camera: Camera) -> None:
+        self.camera = camera
+        self.asked: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self.answer: tuple[Frame | None, BaseException | None] | None = None
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._work, name="dioptre-capture", daemon=True)
+        self.thread.start()
+
+    def _work(self) -> None:
+        while (index := self.asked.get()) is not None:
+            try:
+                self.answer = self.camera.capture(index), None
+            except BaseException as error:  # whatever it is, whoever waits is told
+                self.answer = None, error
+            self.done.set()
+        self.done.set()
+
+    def ask(self, index: int) -> None:
+        """Begins a capture."""
+        self.answer = None
+        self.done.clear()
+        self.asked.put(index)
+
+    def close(self) -> None:
+        """Ends the thread, as soon as no capture runs."""
+        self.asked.put(None)
+
+
+_left: list[Worker] = []  # whose cameras have not come to an end
+
+
+def refuse_busy(camera: Camera) -> None:
+    """Raises CameraError if a capture of an earlier run is still under way."""
+    _left[:] = [one for one in _left if one.thread.is_alive()]
+    if any(one.camera is camera for one in _left):
+        raise CameraError("the camera has not come back from a capture of an earlier run")
+
+
+@dataclass(eq=False)
+class Drive:
+    """A camera within the rules of a run; itself a camera, used by one thread, and closed at its end.
+
+    Attributes:
+        camera: The camera.
+        rules: What is kept to.
+        cancelled: Set by anyone to end the run.
+        on_step: Told every step, as soon as all of it is known.
+        on_frame: Shown every frame that counts, and where it was taken.
+        steps: What was done.
+        at: Where the lens was sent last and has arrived; None if nobody knows.
+        hung: Whether the camera was left to itself.
+        act: Why frames are taken.
+    """
+
+    camera: Camera
+    rules: Rules
+    cancelled: threading.Event
+    on_step: OnStep | None = None
+    steps: list[Step] = field(default_factory=list)
+    at: int | None = None
+    hung: bool = False
+    act: Act = Act.LOOK
+    on_frame: Callable[[int, Frame], None] | None = None
+    _last: Frame | None = None
+    _told: int = 0
+
+    def __post_init__(self) -> None:
+        refuse_busy(self.camera)
+        self.began = time.monotonic()
+        timeout = self.rules.timeout
+        self.deadline = None if timeout is None else self.began + timeout
+        self._worker = Worker(self.camera)
+
+    @property
+    def grid(self) -> FocusGrid:
+        """The camera's ladder; not all of it may lie within the limits."""
+        return self.camera.grid
+
+    @property
+    def views(self) -> int:
+        """The camera's."""
+        return self.camera.views
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The camera's."""
+        return self.camera.shape
+
+    @property
+    def where(self) -> tuple[float, float] | None:
+        """The camera's."""
+        return self.camera.where
+
+    def capture(self, index: int) -> Frame:
+        """Returns a frame at a position within the limits, taken as the rules say.
+
+        Raises:
+            InputError: If the position is outside the limits; nothing has moved.
+            Halt: If the run is cancelled, its time is up, or the camera fails.
+        """
+        at, (first, last) = to_index(index, self.grid), self.rules.limits
+        if not first <= at <= last:
+            raise InputError(f"the lens goes to {first}..{last}, not to {at}")
+        moved, before = at != self.at, self._last
+        aside = self._aside(at)
+        if aside is not None:
+            self._take(aside, Act.APPROACH)
+            before = self._last
+        frame = self._take(at, self.act)
+        if self.rules.settle > 0 and moved:
+            self.amend(act=Act.SETTLE)
+            self._pause(self.rules.settle)
+            frame = self._take(at, self.act)
+        if moved and before is not None and _same(frame, before):
+            self.amend(note="the frame is the very same as the one before, although the lens was moved")
+            frame = self._take(at, Act.AGAIN)
+            if _same(frame, before):
+                raise Halt(Reason.STALE_FRAME, f"at {at} the camera gave the frame of another position twice")
+        if self.on_frame is not None:
+            self.on_frame(at, frame)
+        return frame
+
+    def _aside(self, at: int) -> int | None:
+        """Returns where the lens goes first, so that it arrives from the right side; None if it does."""
+        slack, (first, last) = self.rules.backlash, self.rules.limits
+        if slack == 0 or self.at == at or (self.at is not None and (at - self.at) * slack > 0):
+            return None
+        aside = min(max(at - slack, first), last)
+        return None if aside in (at, self.at) else aside
+
+    def again(self) -> Frame:
+        """Returns another frame where the lens is."""
+        assert self.at is not None
+        frame = self._take(self.at, Act.AGAIN)
+        if self.on_frame is not None:
+            self.on_frame(self.at, frame)
+        return frame
+
+    def _take(self, at: int, act: Act) -> Frame:
+        for attempt in range(TRIES):
+            self._check_time()
+            began = time.monotonic()
+            try:
+                frame = self._wait(at)
+            except CameraError as error:
+                self.at = None
+                if attempt == TRIES - 1:
+                    raise Halt(Reason.CAMERA_FAILED, f"at {at} the camera failed twice: {error}") from error
+                self._record(at, Act.AGAIN, began, f"failed: {error}")
+                continue
+            self._record(at, act, began)
+            self.at, self._last = at, frame
+            return frame
+        raise AssertionError("unreachable")
+
+    def _record(self, at: int, act: Act, began: float, note: str = "") -> None:
+        own: dict[str, Any] = {}
+        if isinstance(self.camera, Scaled):
+            own = {"position": float(self.camera.positions[at]), "unit": self.camera.unit}
+        now = time.monotonic()
+        self.tell()
+        self.steps.append(Step(act, at, now - self.began, now - began, note=note, **own))
+
+    def amend(self, **known: Any) -> None:
+        """Adds to the last step what has become known of it."""
+        self.steps[-1] = replace(self.steps[-1], **known)
+
+    def tell(self) -> None:
+        """Tells all steps that were not told yet: nothing more will be known of them."""
+        while self._told < len(self.steps):
+            self._told += 1
+            if self.on_step is not None:
+                self.on_step(self.steps[self._told - 1])
+
+    def _wait(self, at: int) -> Frame:
+        """Returns what a capture gives, if it ends before the run does."""
+        worker = self._worker
+        worker.ask(at)
+        try:
+            while not worker.done.wait(POLL_S):
+                self._check_time()
+        except BaseException:  # also Ctrl-C
+            self.at = None
+            self._stop(self.rules.patience)
+            raise
+        return _checked(worker, self.camera)
+
+    def _stop(self, patience: float) -> None:
+        """Lets a running capture come to an end, or leaves the camera to itself."""
+        if isinstance(self.camera, Abortable):
+            self.camera.abort()
+        if not self._worker.done.wait(patience):
+            self.hung = True
+
+    def _check_time(self) -> None:
+        if self.cancelled.is_set():
+            raise Halt(Reason.CANCELLED, "the run was cancelled")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise Halt(Reason.TIMEOUT, f"the run was not done after {self.rules.timeout:g} s")
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self._check_time()
+            time.sleep(min(left, POLL_S))
+
+    def retreat(self, index: int) -> str:
+        """Sends the lens to a position after a run has ended, come what may; returns what went wrong."""
+        if self.hung:
+            return "the camera has not come back: nobody knows where the lens is"
+        if self.at == index:
+            return ""
+        slowest = max((one.took for one in self.steps), default=0.0)
+        patience = max(self.rules.patience, 2 * slowest)
+        began = time.monotonic()
+        try:
+            self._worker.ask(index)
+            if not self._worker.done.wait(patience):
+                self.at = None
+                self._stop(self.rules.patience)
+                raise CameraTimeoutError(f"no answer after {patience:.1f} s")
+            _checked(self._worker, self.camera)
+        except CameraError as error:
+            self.at = None
+            return f"the lens could not be sent back to {index}: {error}"
+        self._record(index, Act.RETURN, began)
+        self.at = index
+        return ""
+
+    def close(self) -> None:
+        """Ends the thread; one whose camera has not come back ends as soon as it does."""
+        self.tell()
+        self._worker.close()
+        if self.hung:
+            _left.append(self._worker)
+        else:
+            self._worker.thread.join()
+
+
+def _checked(worker: Worker, camera: Camera) -> Frame:
+    """Returns the frame that a worker has, if it is what the camera promises."""
+    assert worker.answer is not None
+    frame, error = worker.answer
+    if error is not None:
+        raise error
+    wanted = (camera.views, *camera.shape)
+    if frame is None or frame.shape != wanted or not np.isfinite(frame).all():
+        got = "nothing" if frame is None else f"pixels that are not finite, of shape {frame.shape}"
+        raise CameraError(f"a frame has the shape {wanted} and finite pixels, but there came {got}")
+    return frame
+
+
+def _same(one: Frame, other: Frame) -> bool:
+    """Returns whether two frames are one: to the bit, though there is something in them."""
+    return one is other or (bool(np.array_equal(one, other)) and float(one.max()) > float(one.min()))

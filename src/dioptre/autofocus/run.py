@@ -1,0 +1,417 @@
+"""A run: one lens focused once. First by a few looks, then by contrast if need be, checked at the end.
+
+    look     the method is asked after each look; once it is sure, or has had its looks, its answer is taken
+    verify   the lens goes there; what is seen must be as sharp as it was promised to be
+    sweep    if what was seen was not as sharp, or contrast may know more than the looks: coarse to fine
+    leave    the lens stays where it is in focus; if nothing is, it goes back to where the run began
+
+Whatever happens once the lens may have moved, a run returns a result that says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from dioptre.autofocus.controller import Drive, Halt
+from dioptre.autofocus.rescaled_camera import SteppedCamera
+from dioptre.autofocus.run_settings import Plan
+from dioptre.autofocus.search import NO_LOOK, SearchPolicy, askers_of, policy_of, search, see_camera
+from dioptre.autofocus.stopping import (
+    SETTLED,
+    agreed,
+    are_lost,
+    are_turned,
+    as_sharp,
+    closed,
+    combined,
+    credible,
+    is_early,
+    is_refuted,
+    stays,
+)
+from dioptre.autofocus.sweep import AS_SHARP, Gathered, Measure, Peak, sweep
+from dioptre.cameras.base import Camera, Frame, Scaled
+from dioptre.cameras.blur_units import WINDOW, FocusSteps, StepWindow
+from dioptre.confidence.exposure import Exposure
+from dioptre.confidence.reasons import Reason, State
+from dioptre.confidence.sweep_statistics import Traces
+from dioptre.confidence.verdict import Asked, Verdict, judge_posterior
+from dioptre.focusing.camera_transfer import OUT_OF_REACH, by_slice
+from dioptre.focusing.focus import beware, to_result
+from dioptre.focusing.inputs import Ladder, cut, place_of
+from dioptre.focusing.own_positions import in_unit
+from dioptre.focusing.result import FocusResult, Roi
+from dioptre.focusing.trace import Act
+from dioptre.methods.base import ANY, Method, best_index
+from dioptre.methods.measure import MIN_SIZE
+from dioptre.optics import FocusGrid, dioptres_to_metres
+from dioptre.posterior import Posterior
+
+ZOOM: Final = 8.0  # times as long are the steps of the search before: one is a sixth of a window
+LANDS: Final = 2  # indices: an answer that is farther from all looks is looked at
+SELDOM_MORE: Final = (
+    "a sweep would seldom find more than these looks, and was left out; fallback always takes it"
+)
+BESIDE: Final = 3  # indices: else a look is so far from all others
+
+
+@dataclass(eq=False)
+class Run:
+    """One run under way.
+
+    Attributes:
+        plan: What is asked.
+        drive: The camera.
+        gathered: The regions of all frames, by position.
+        posterior: What was known last, over the camera's own ladder.
+    """
+
+    plan: Plan
+    drive: Drive
+    gathered: Gathered = field(default_factory=Gathered)
+    posterior: Posterior | None = None
+
+    def __post_init__(self) -> None:
+        self.drive.on_frame = self._keep
+        self._measure = Measure(self.plan.measure)
+        shape = self.drive.shape if self.plan.roi is None else (self.plan.roi.h, self.plan.roi.w)
+        self._measurable = min(shape) >= MIN_SIZE
+
+    def focus(self) -> FocusResult:
+        """Returns where the lens must go, with the lens left there, or else where it began."""
+        try:
+            result = self._find()
+        except Halt as halt:
+            result = self._halted(halt)
+        notes = [*self.plan.notes, *result.notes]
+        if result.state is not State.FOCUSED and self.plan.returns:
+            trouble = self.drive.retreat(self.plan.start)
+            notes += [trouble] if trouble else []
+        return replace(
+            self._in_own_unit(result),
+            roi=self.plan.roi,
+            trace=tuple(self.drive.steps),
+            left_at=self.drive.at,
+            notes=tuple(notes),
+        )
+
+    def _find(self) -> FocusResult:
+        found = None
+        if self.plan.method is not None:
+            found = self._look(self.plan.method)
+            if found.state is State.FOCUSED:
+                found = self._verified(found)
+            if found.state is State.FOCUSED or not (self.plan.sweeps and self._measurable):
+                return found
+            refuted = is_refuted(self.gathered, found.index)
+            if not refuted and self._knows(found):
+                return replace(found, index=self._target(found), notes=(*found.notes, SELDOM_MORE))
+            if refuted:
+                self.posterior = None  # and has no say any more
+        swept = self._swept()
+        if found is None:
+            return swept
+        failed = ", ".join(one.value for one in found.reasons)
+        note = f"{found.method} did not do after {len(found.looks)} looks ({failed}): the lens was swept"
+        return replace(swept, candidates=found.candidates, notes=(*swept.notes, note))
+
+    def _knows(self, found: FocusResult) -> bool:
+        """Returns whether looks that are not sure know as much as a sweep would find."""
+        known = self.posterior
+        return (
+            self.plan.closes
+            and not self.plan.insists
+            and known is not None
+            and set(found.reasons) <= SETTLED
+            and not are_lost(self._measure, self.gathered, known)
+        )
+
+    def _keep(self, at: int, frame: Frame) -> None:
+        """Remembers the region of a frame, and how sharp it is."""
+        region = np.ascontiguousarray(cut(frame, self.plan.roi))
+        self.gathered.frames[at] = region
+        if self._measurable:
+            self.drive.amend(score=float(self._measure.scores(region[None])[0]))
+
+    # Looks
+
+    def _look(self, method: Method) -> FocusResult:
+        self.drive.act = Act.LOOK
+        if self.plan.steps is not None:
+            return self._in_steps(method, self.plan.steps)
+        return self._searched(method, self.drive, self.plan.start, self.plan.roi)
+
+    def _searched(self, method: Method, camera: Camera, start: int, roi: Roi | None) -> FocusResult:
+        """Returns what a search finds."""
+        plan, frames = self.plan, list[Frame]()
+        looks = plan.looks if method.leads_itself else method.looks
+        policy = _policy(method, looks, plan.sure)
+        where = place_of(roi, camera.shape, camera.where)
+        see = see_camera(camera, lambda frame: cut(frame, roi), where, frames)
+        ask = [self._within(one, camera) for one in askers_of(method, looks, plan.prior)]
+        seen: list[int] = []
+
+        def enough(posterior: Posterior) -> bool:
+            seen[:] = _seen(camera, self.drive, seen)
+            verdict = _verdict(method, camera, posterior, frames, seen, plan)
+            self._note(camera, posterior, verdict)
+            taken = plan.sure is None and len(seen) > 1 and verdict.state is State.FOCUSED
+            return taken and (not plan.closes or is_early(posterior))
+
+        trail = search(np.array([start]), see, ask, policy, enough)
+        positions = trail.positions[0][trail.positions[0] != NO_LOOK]
+        posterior = trail.posterior
+        verdict = _verdict(method, camera, posterior, frames, positions.tolist(), plan)
+        ladder = _ladder(camera)
+        held = posterior if ladder.window is None else ladder.window.held(posterior)
+        return to_result(held.scores()[0], verdict, method, ladder, roi, tuple(positions.tolist()))
+
+    def _within(self, ask: Any, camera: Camera) -> Any:
+        """Returns the same that is asked, but sure that the focus is not outside the limits of the lens.
+
+        Where looks are closed by contrast, it has heard of that, too.
+        """
+        if isinstance(camera, SteppedCamera):  # whose window knows them
+            return ask
+        first, last = self.drive.rules.limits
+        if self.plan.closes:
+            return lambda looks: limited(combined(ask(looks), looks), first, last)
+        return lambda looks: limited(ask(looks), first, last)
+
+    def _note(self, camera: Camera, posterior: Posterior, verdict: Verdict) -> None:
+        """Writes down what is known after a look."""
+        answer = int(best_index(posterior.scores())[0])
+        if isinstance(camera, SteppedCamera):
+            self.drive.amend(answer=camera.own_index(answer), confidence=verdict.confidence)
+        else:
+            self.posterior = posterior
+            self.drive.amend(
+                answer=answer, confidence=verdict.confidence, posterior=np.exp(posterior.logs[0])
+            )
+
+    # Looks through a camera that the networks do not know
+
+    def _in_steps(self, method: Method, steps: FocusSteps) -> FocusResult:
+        """Returns what searches find that go from long steps to short ones."""
+        assert self.plan.own is not None
+        looks: tuple[int | float, ...] = ()
+        at = self.plan.start
+        for coarser in levels_of(method, steps, self.plan.own, self.drive, self.plan.roi):
+            result = self._walked(method, replace(steps, coarser=coarser), at)
+            looks += result.looks
+            at = result.index if result.state is State.FOCUSED else at
+        return replace(result, looks=looks)
+
+    def _walked(self, method: Method, steps: FocusSteps, at: int) -> FocusResult:
+        """Returns what a search finds that goes on from the end of a window of steps to the next."""
+        own, (first, last) = self.plan.own, self.drive.rules.limits
+        assert own is not None
+        steps = replace(steps, travel=_travel(steps, own[first : last + 1]))
+        visited: set[int] = set()
+        looks: list[float] = []
+        while at not in visited:
+            visited.add(at)
+            window = StepWindow.around(steps, own[[at]])
+            stepped = SteppedCamera(self.drive, window, own[first : last + 1], self.plan.roi, first=first)
+            start = round(float(window.position_to_index(own[at])))
+            result = by_slice(self._searched(method, stepped, start, None), steps, own)
+            looks += stepped.looks
+            if not OUT_OF_REACH & set(result.reasons):
+                break
+            at = int(np.clip(result.index, first, last))
+        return replace(result, looks=tuple(looks))
+
+    # What comes after
+
+    def _verified(self, found: FocusResult) -> FocusResult:
+        """Returns the answer of looks with the lens there, if what is seen is as sharp as promised."""
+        target = self._target(found)
+        self.drive.act = Act.VERIFY
+        if self.drive.at != target:
+            self.drive.capture(target)
+        if self._measurable and not as_sharp(self.gathered, target):
+            self.drive.again()  # it may have been late
+            if not as_sharp(self.gathered, target):
+                return _failed(found, Reason.NOT_AS_SHARP)
+        return replace(found, index=target)
+
+    def _target(self, found: FocusResult) -> int:
+        """Returns where the lens goes after looks: to the answer, or nowhere if that gains too little."""
+        target = int(np.clip(found.index, *self.drive.rules.limits))
+        here, known = self.drive.at, self.posterior
+        if known is not None and self.plan.steps is None and here is not None and stays(known, here, target):
+            return here
+        return target
+
+    def _swept(self) -> FocusResult:
+        """Returns what a sweep finds, with the lens there, if what is seen is as sharp as it was."""
+        within = None if self.posterior is None else credible(self.posterior, self.drive.rules.limits)
+        risk, known = self.plan.risk, self.posterior
+        peak = sweep(
+            self.drive, self._measure, self.gathered, risk, within, lambda one: agreed(one, known, risk)
+        )
+        result = peak_result(peak, self.drive.grid, self.plan.roi)
+        if result.state is not State.FOCUSED:
+            return result
+        self.drive.act = Act.VERIFY
+        if self.drive.at != peak.index:
+            self.drive.capture(peak.index)
+        for attempt in range(2):
+            if attempt:
+                self.drive.again()  # the one before may have been late
+            score = float(self._measure.scores(self.gathered.frames[peak.index][None])[0])
+            self.drive.amend(score=score, answer=peak.index, confidence=result.confidence)
+            if peak.height_of(score) >= AS_SHARP:
+                return result
+        return _failed(result, Reason.NOT_AS_SHARP)
+
+    def _halted(self, halt: Halt) -> FocusResult:
+        """Returns what is known of a run that was ended."""
+        n, method = len(self.drive.grid), self.plan.method
+        answer, scores = self.plan.start, np.full(n, -np.inf)
+        if self.posterior is not None:
+            scores = self.posterior.scores()[0]
+            answer = int(np.argmax(scores))
+        blank = _blank(answer, scores, self.drive.grid, "" if method is None else method.key)
+        return replace(blank, reasons=(halt.reason,), notes=(halt.sentence,))
+
+    def _in_own_unit(self, result: FocusResult) -> FocusResult:
+        """Returns a result that also says the answer as `optics` or the camera's driver counts."""
+        camera, steps, own = self.drive.camera, self.plan.steps, self.plan.own
+        if result.unit is not None:
+            return result
+        if steps is not None and own is not None:
+            return in_unit(result, steps.unit, own)
+        if isinstance(camera, Scaled):
+            return in_unit(result, camera.unit, np.asarray(camera.positions, dtype=np.float64))
+        return result
+
+
+def levels_of(
+    method: Method, steps: FocusSteps, own: Float[np.ndarray, " n"], camera: Camera, roi: Roi | None
+) -> list[float]:
+    """Returns how many times smaller frames are shown, search after search, to see the whole way."""
+    shape = camera.shape if roi is None else (roi.h, roi.w)
+    way, levels = float(np.ptp(np.asarray(steps.position_to_step(own)))), [1.0]
+    while (
+        way > WINDOW * levels[0]
+        and method.build().refusal(
+            FocusGrid.unknown(WINDOW), replace(steps, coarser=ZOOM * levels[0]).shrunk(shape), camera.views
+        )
+        is None
+    ):
+        levels.insert(0, ZOOM * levels[0])
+    return levels
+
+
+def limited(posterior: Posterior, first: int, last: int) -> Posterior:
+    """Returns a posterior in which what lies outside limits lies beyond the ends of the ladder."""
+    if (first, last) == (0, posterior.positions - 1):
+        return posterior
+    logs = posterior.logs.copy()
+    for ends, at in ((slice(0, first + 1), 0), (slice(last + 2, None), -1)):
+        mass = np.logaddexp.reduce(logs[:, ends], axis=1)
+        logs[:, ends] = -np.inf
+        logs[:, at] = mass
+    return replace(posterior, logs=logs)
+
+
+def peak_result(peak: Peak, grid: FocusGrid, roi: Roi | None) -> FocusResult:
+    """Returns the result of a sweep over a camera's ladder."""
+    scores, verdict = np.full(len(grid), -np.inf), peak.verdict
+    scores[peak.places] = peak.curve
+    plateau = verdict.plateau
+    return replace(
+        _blank(peak.index, scores, grid, peak.method.key),
+        position=peak.position,
+        **_focus_at(peak.position, grid),
+        state=verdict.state,
+        confidence=verdict.confidence,
+        reasons=verdict.reasons,
+        expected_error=verdict.expected_error,
+        risk=verdict.risk,
+        plateau=None if plateau is None else (int(peak.places[plateau[0]]), int(peak.places[plateau[1]])),
+        rivals=tuple(int(peak.places[one]) for one in verdict.rivals),
+        looks=tuple(peak.places.tolist()),
+        roi=roi,
+    )
+
+
+def _blank(answer: int, scores: Float[np.ndarray, " n"], grid: FocusGrid, method: str) -> FocusResult:
+    """Returns a result that promises nothing."""
+    return FocusResult(
+        index=answer,
+        position=float(answer),
+        **_focus_at(float(answer), grid),
+        position_um=None,
+        state=State.FAILED,
+        confidence=0.0,
+        scores=scores,
+        reasons=(),
+        method=method,
+    )
+
+
+def _focus_at(position: float, grid: FocusGrid) -> dict[str, Any]:
+    dioptres = Ladder(grid).dioptres_at(position)
+    return {
+        "dioptres": dioptres,
+        "distance_m": None if dioptres is None else float(dioptres_to_metres(dioptres)),
+    }
+
+
+def _failed(result: FocusResult, reason: Reason) -> FocusResult:
+    return replace(result, state=State.FAILED, reasons=(*result.reasons, reason))
+
+
+def _policy(method: Method, looks: int, sure: float | None) -> SearchPolicy:
+    """Returns how a lens searches: by the answers themselves, unless it is told how sure to be."""
+    if sure is not None:
+        return policy_of(method, looks, sure)
+    policy = policy_of(method, looks)
+    return replace(policy, apart=BESIDE, lands=LANDS, straddles=0) if method.looks == ANY else policy
+
+
+def _ladder(camera: Camera) -> Ladder:
+    return Ladder(camera.grid, window=camera.window if isinstance(camera, SteppedCamera) else None)
+
+
+def _seen(camera: Camera, drive: Drive, before: list[int]) -> list[int]:
+    """Returns where looks were taken so far, as the method counts, the last one just now."""
+    if isinstance(camera, SteppedCamera):
+        return [*before, camera.indices[-1]]
+    assert drive.at is not None
+    return [*before, drive.at]
+
+
+def _verdict(
+    method: Method,
+    camera: Camera,
+    posterior: Posterior,
+    frames: list[Frame],
+    positions: Sequence[int],
+    plan: Plan,
+) -> Verdict:
+    """Returns what is to be thought of a posterior after some looks.
+
+    A search by steps goes on from window to window, and its answers are only verified.
+    """
+    ladder, seen, focuser = _ladder(camera), np.stack(frames), method.build()
+    held = posterior if ladder.window is None else ladder.window.held(posterior)
+    traces = Traces.of(seen)
+    asked = Asked(method.key, focuser.identity, traces, np.array(positions), plan.risk)
+    verdict = beware(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
+    if not plan.closes or len(positions) < 2:
+        return verdict
+    if are_turned(traces) and Reason.VIEWS_TURNED not in verdict.reasons:
+        verdict = replace(verdict, reasons=(*verdict.reasons, Reason.VIEWS_TURNED))
+    return closed(verdict, posterior, plan.risk, seen.shape[1])
+
+
+def _travel(steps: FocusSteps, own: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    """Returns the far and the near end of some positions in own units."""
+    far, near = float(own[0]), float(own[-1])
+    return (far, near) if (near - far) * steps.growth_px > 0 else (near, far)

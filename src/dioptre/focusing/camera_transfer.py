@@ -1,0 +1,182 @@
+"""Networks asked about pictures of a camera that they were not trained on.
+
+Looks, or the slices of a stack, are laid on a window of steps (`dioptre.cameras.blur_units`), shrunk as that
+says, and the network is asked as if about the phone that it knows. Where a window does not reach, pictures
+are halved: a step is then twice as long, and the answer half as exact. One look goes from fine to coarse
+until the focus is within reach; a long stack goes from coarse to fine, each time with the slices around the
+answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from dioptre.cameras.blur_units import WINDOW, FocusSteps, StepWindow
+from dioptre.confidence.reasons import Reason, State
+from dioptre.errors import InputError, MethodError
+from dioptre.focusing.inputs import Pixels
+from dioptre.focusing.result import FocusResult
+
+COARSEST: Final = 64.0  # times smaller; nobody has such frames
+APART: Final = 1.0  # steps that a slice may lie from where a network that wants every step is shown it
+OUT_OF_REACH: Final = frozenset({Reason.BEYOND_FAR, Reason.BEYOND_NEAR})
+MOSTLY: Final = 0.5  # of the probability at or beyond the ends of a window: the focus is not seen in it
+
+Positions = Float[np.ndarray, " look"]
+Indices = Int[np.ndarray, "1 look"]
+
+
+@dataclass(frozen=True, eq=False)
+class Asker:
+    """Who is asked.
+
+    Attributes:
+        ask: Returns what pictures, shrunk, at indices of a window say.
+        refusal: Returns why pictures of so many rows and columns cannot be seen; None if they can.
+        every_step: Whether all steps of a window must be shown.
+        name: Key of the method.
+    """
+
+    ask: Callable[[Pixels, Indices, StepWindow], FocusResult]
+    refusal: Callable[[tuple[int, int]], str | None]
+    every_step: bool
+    name: str
+
+    def sees(self, steps: FocusSteps, region: Pixels) -> bool:
+        """Returns whether a region is still large enough when it is shrunk."""
+        return self.refusal(steps.shrunk(region.shape[2:])) is None
+
+    def check(self, steps: FocusSteps, region: Pixels) -> None:
+        """Raises MethodError if a region cannot be seen at its finest."""
+        refusal = self.refusal(steps.shrunk(region.shape[2:]))
+        if refusal is not None:
+            shrunk = f" (shrunk to {steps.scale:.2f}, as {steps.name} is so soft)" if steps.scale < 1 else ""
+            raise MethodError(f"{self.name} {refusal}{shrunk}")
+
+
+def ask_looks(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positions) -> FocusResult:
+    """Returns where the lens must go from looks at some positions, in own units.
+
+    Raises:
+        DioptreError: If the region is too small, or the looks lie too far apart.
+    """
+    asker.check(steps, region)
+    found = None
+    while asker.sees(steps, region) and steps.coarser <= COARSEST:
+        window = StepWindow.around(steps, positions)
+        if window.covers(positions):
+            indices = np.rint(np.asarray(window.position_to_index(positions))).astype(np.int64)[None]
+            result = replace(
+                asker.ask(steps.shrink(region), indices, window), looks=tuple(positions.tolist())
+            )
+            if found is None or is_out_of_reach(found) or result.state is State.FOCUSED:
+                found = result
+            seen = not is_out_of_reach(result) and Reason.UNSURE not in result.reasons
+            if seen or _sees_all(window):
+                break
+        steps = replace(steps, coarser=2 * steps.coarser)
+    if found is None:
+        apart = np.ptp(np.asarray(steps.position_to_step(positions))) * steps.coarser
+        raise InputError(
+            f"the looks lie {apart:.0f} steps apart, and {asker.name} sees {WINDOW} at a time: take looks "
+            "closer to one another, or a larger region"
+        )
+    return found
+
+
+def is_out_of_reach(result: FocusResult) -> bool:
+    """Returns whether the focus lies beyond a window, on one side of it or on an unknown one."""
+    ends = (0, len(result.scores) - 1)
+    at_ends = sum(one.probability for one in result.candidates if one.index in ends)
+    return bool(OUT_OF_REACH & set(result.reasons)) or (result.state is State.FAILED and at_ends >= MOSTLY)
+
+
+def _sees_all(window: StepWindow) -> bool:
+    """Returns whether the whole travel lies in the window, so that a coarser one would show no more."""
+    far, near = window.steps.ends
+    return near - far <= WINDOW
+
+
+def ask_stack(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positions) -> FocusResult:
+    """Returns the sharpest slice of a stack whose slices lie at some positions, in own units.
+
+    Raises:
+        DioptreError: If the region is too small, or the stack spans more steps, or fewer, than can be seen.
+    """
+    asker.check(steps, region)
+    coarse = steps
+    while not StepWindow.around(coarse, positions).covers(positions):
+        coarse = replace(coarse, coarser=2 * coarse.coarser)
+        if not asker.sees(coarse, region):
+            raise InputError(
+                f"the slices span {np.ptp(np.asarray(steps.position_to_step(positions))):.0f} steps, and in "
+                f"a region of {region.shape[3]} x {region.shape[2]} pixels {asker.name} sees too few: take "
+                "slices around the focus, or a larger region"
+            )
+    result, middle = None, positions
+    while coarse.coarser >= steps.coarser:
+        window = StepWindow.around(coarse, middle)
+        slices, indices = nearest_slices(window, positions, asker.every_step)
+        if not len(slices) or (asker.every_step and len(slices) < WINDOW):
+            raise MethodError(
+                f"{asker.name} needs a slice at each of {WINDOW} steps, and here there are only "
+                f"{len(slices)}: dioptre-any-green and dioptre-any-dp take any"
+            )
+        result = asker.ask(coarse.shrink(region[slices]), indices[None], window)
+        if result.state is not State.FOCUSED:
+            break
+        assert result.lens_position is not None
+        middle, coarse = np.array([result.lens_position]), replace(coarse, coarser=coarse.coarser / 2)
+    assert result is not None
+    return by_slice(result, steps, positions)
+
+
+def nearest_slices(
+    window: StepWindow, positions: Positions, every_step: bool
+) -> tuple[Int[np.ndarray, " some"], Int[np.ndarray, " some"]]:
+    """Returns which slices are shown at which indices of a window: for each index the nearest, if it is near.
+
+    Slices are not blended: that is more work, and no more exact (`python -m lab.realism.blending`).
+
+    Args:
+        window: The window.
+        positions: Where the slices were taken, in own units.
+        every_step: Whether a slice may be shown at several indices, up to APART steps from it; otherwise each
+            is shown once at most, at the index next to it.
+    """
+    away = np.abs(window.position_to_index(positions) - np.arange(WINDOW)[:, None])  # (index, slice)
+    nearest = away.argmin(axis=1)
+    shown = away.min(axis=1) <= (APART if every_step else 0.5)
+    return nearest[shown], np.flatnonzero(shown)
+
+
+def by_slice(result: FocusResult, steps: FocusSteps, positions: Positions) -> FocusResult:
+    """Returns a result over steps as one over the slices of a stack, in its order."""
+    assert result.positions is not None
+    assert result.lens_position is not None
+    places = np.asarray(steps.position_to_step(positions))
+    scored = np.asarray(steps.position_to_step(result.positions))
+    answer = float(steps.position_to_step(result.lens_position))
+    order = np.argsort(places)
+    span = float(np.abs(np.diff(places)).mean()) if len(places) > 1 else 1.0
+
+    def nearest(step: float) -> int:
+        return int(np.abs(places - step).argmin())
+
+    def chance(index: int) -> int:
+        return nearest(float(scored[index]))
+
+    error = result.lens_error
+    return replace(
+        result,
+        index=nearest(answer),
+        position=float(np.interp(answer, places[order], order)),
+        scores=np.interp(places, scored, result.scores),
+        candidates=tuple(replace(one, index=chance(one.index)) for one in result.candidates),
+        expected_error=None if error is None else error / steps.units_per_step(result.lens_position) / span,
+        looks=(),
+        positions=positions,
+    )

@@ -1,0 +1,283 @@
+"""focus_map: where each patch of a frame is sharp, and how sure that is.
+
+The scores of all patches come from one evaluation of the frame, which computes shared pixels once
+(`methods.frame`). Each patch's curve gets the verdict that `focus` gives a region. What it needs beside the
+curve is shared as well: the patches' exposure is box sums, and the tiles whose disagreement shows the noise
+are those of one lattice over the whole frame, of which each patch takes the ones that lie inside it.
+
+Slices are read once, one after the other, and forgotten: memory does not grow with the stack.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int, Shaped
+
+from dioptre.confidence.curve import FEW_TILES, peak_position
+from dioptre.confidence.exposure import WHITE, Exposure, SliceExposures
+from dioptre.confidence.reasons import State
+from dioptre.confidence.verdict import Asked, judge
+from dioptre.errors import InputError, MethodError
+from dioptre.focusing.arguments import DEFAULT_MEASURE
+from dioptre.focusing.inputs import Ladder, to_ladder
+from dioptre.focusing.slices import Reading, Slices, stream, to_slices
+from dioptre.methods import find_method
+from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means
+from dioptre.methods.measure import MIN_SIZE
+from dioptre.methods.tiles import TILES
+from dioptre.methods.voting import VOTES_BY
+from dioptre.optics import FocusGrid
+from dioptre.stack import FocalStack
+from dioptre.stacks.pictures import Pictures
+
+Curves = Float[np.ndarray, "r c slice"]
+Views = Float32[np.ndarray, "view row col"]
+
+
+@dataclass(frozen=True, eq=False)
+class FocusMap:
+    """Where each patch of a frame is sharp, and how sure that is.
+
+        index, confidence = dioptre.focus_map(frames)
+
+    Arrays are (row, col) of patches.
+
+    Attributes:
+        index: The sharpest slice, counted from 0 in the order of the frames; a best guess where no slice is.
+        confidence: The probability that the index is at most one off.
+        focused: Whether the patch is clearly in focus somewhere: a blank wall is not.
+        dioptres: The focus there, between slices; None if the ladder is not known.
+        rows: The row of the patches' centres, in pixels from the top edge of the frame.
+        cols: The column of the patches' centres, in pixels from the left edge of the frame.
+        method: Key of the method.
+        um: The place there in micrometres, between slices; None if it is not known.
+    """
+
+    index: Int[np.ndarray, "r c"]
+    confidence: Float[np.ndarray, "r c"]
+    focused: Bool[np.ndarray, "r c"]
+    dioptres: Float[np.ndarray, "r c"] | None
+    rows: Float[np.ndarray, " r"]
+    cols: Float[np.ndarray, " c"]
+    method: str
+    um: Float[np.ndarray, "r c"] | None = None
+
+    def __iter__(self) -> Iterator[Shaped[np.ndarray, "r c"]]:
+        return iter((self.index, self.confidence))
+
+
+def focus_map(
+    frames: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
+    method: str = DEFAULT_MEASURE,
+    size: int = 128,
+    stride: int = 40,
+    *,
+    grid: FocusGrid | None = None,
+    dioptres: Sequence[float] | Float[np.ndarray, " n"] | None = None,
+    positions_um: Sequence[float] | Float[np.ndarray, " n"] | None = None,
+    black: float | None = None,
+    white: float | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    **reading: Any,
+) -> FocusMap:
+    """Returns the sharpest slice of every patch of a frame, and how sure that is.
+
+    Args:
+        frames: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
+            `dioptre focus` would take; Pictures that are open; or a FocalStack of one scene.
+        method: Key of a contrast or dual-pixel measure.
+        size: Rows and columns of a patch.
+        stride: Pixels between neighbouring patches.
+        grid: The ladder that the slices were taken on, index 0 far.
+        dioptres: Or the dioptres of each slice, rising or falling.
+        positions_um: Or the micrometres of each slice, rising or falling; by default as the file tells.
+        black: Value of black; 0 by default.
+        white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
+        progress: Is told how much is done, and of how much: slices scored and rows of patches judged.
+        reading: How a stack is read: axes, channel, time, position, views, gamma (`dioptre.focusing.slices`).
+
+    Raises:
+        DioptreError: The frames, the patches or the method cannot be used; the message says why.
+    """
+    method = _measure_of(method)
+    slices = to_slices(frames, black, white, Reading.of(reading))
+    if grid is None and dioptres is None and positions_um is None:
+        grid, positions_um = slices.grid, slices.pictures.um if slices.grid is None else None
+    ladder = to_ladder(len(slices), grid, dioptres, positions_um)
+    lattice = PatchLattice(*slices.shape, to_count("size", size), to_count("stride", stride))
+    refusal = find_method(method).build().refusal(ladder.grid, (size, size), slices.views)
+    if refusal is not None:
+        raise MethodError(f"{method} {refusal}")
+    done = _Counter(len(slices) + lattice.shape[0], progress)
+    seen = _seen(slices, method, lattice, done)
+    return _judged(seen, lattice, ladder, method, done)
+
+
+class _Counter:
+    """Tells how much of some work is done, piece by piece."""
+
+    def __init__(self, total: int, tell: Callable[[int, int], None]) -> None:
+        self.total, self.tell, self.count = total, tell, 0
+
+    def __call__(self) -> None:
+        self.count += 1
+        self.tell(self.count, self.total)
+
+
+def _measure_of(method: Any) -> str:
+    """Returns the key of a measure."""
+    if not isinstance(method, str):
+        raise MethodError(f"focus_map() takes the key of a measure, not {method!r}")
+    key = find_method(method).key
+    if key in VOTES_BY:
+        raise MethodError(f"focus_map() takes measures: {VOTES_BY[key]}, by which the parts of {key} vote")
+    if key not in MEASURES:
+        raise MethodError(f"focus_map() takes contrast and dual-pixel measures, not the network {method}")
+    return key
+
+
+def to_count(name: str, value: Any) -> int:
+    """Returns the size or the stride of patches as a whole number."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise InputError(f"the {name} of patches is a whole number of pixels, not {value!r}")
+    return int(value)
+
+
+# What a verdict needs of every patch
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What is known of every patch of all slices.
+
+    Attributes:
+        curves: Of each patch.
+        inner: Where tiles lie; None if too few of them lie inside a patch.
+        tiles: Their curves, if there are any.
+        exposures: Of each patch.
+    """
+
+    curves: Curves
+    inner: "_Inner | None"
+    tiles: Float[np.ndarray, "down across slice"]
+    exposures: SliceExposures
+
+
+def _seen(slices: Slices, method: str, lattice: PatchLattice, done: Callable[[], None]) -> _Seen:
+    """Returns what is known of every patch, of slices that are read one after the other."""
+    measures, inner = FrameMeasures.of([method], slices.views), _Inner.inside(lattice)
+
+    def scores(views: Views, of: PatchLattice, reflecting: bool) -> Float[np.ndarray, "r c"]:
+        return measures.of_slice(views, of, slices.view_codes, reflecting)[method]
+
+    def one(codes: Shaped[np.ndarray, "view row col"]) -> list[Float[np.ndarray, "r c"]]:
+        views = np.ascontiguousarray(slices.to_pixels(codes))
+        exposures = _exposures(views, lattice)
+        views = np.nan_to_num(views) if exposures[-1].any() else views
+        tiles = [] if inner is None else [scores(views, inner.tiles, False)]
+        return [*exposures, scores(views, lattice, True), *tiles]
+
+    runs, found = [range(at, at + 1) for at in range(len(slices))], []
+    for some in stream(slices, runs, slices.pictures.whole, lambda _, codes: [one(each) for each in codes]):
+        found += some
+        done()
+    saturated, mean, bad, curves, *tiles = (np.stack(maps, axis=-1) for maps in zip(*found, strict=True))
+    curves[bad > 0] = -np.inf
+    return _Seen(curves, inner, tiles[0] if tiles else curves, SliceExposures(saturated, mean, bad == 0))
+
+
+def _exposures(views: Views, lattice: PatchLattice) -> list[Float[np.ndarray, "r c"]]:
+    """Returns how much of every patch is at white, its mean, and how much of it is not finite."""
+
+    def means(images: Shaped[np.ndarray, "view row col"]) -> Float[np.ndarray, "r c"]:
+        each = [patch_means(one.astype(np.float32, copy=False), lattice) for one in images]
+        return np.mean(each, axis=0)
+
+    white, bad = views >= WHITE, ~np.isfinite(views)
+    light = np.where(bad, np.float32(0), views) if bad.any() else views
+    return [means(image) if image.any() else np.zeros(lattice.shape) for image in (white, light, bad)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Inner:
+    """Where tiles lie side by side over the whole frame, and which of them lie inside each patch.
+
+    Attributes:
+        tiles: Their lattice.
+        rows: The first row of tiles of each row of patches.
+        cols: The first column of tiles of each column of patches.
+        across: How many tiles a patch takes down and across.
+        covered: How much of a patch these are.
+    """
+
+    tiles: PatchLattice
+    rows: Int[np.ndarray, " r"]
+    cols: Int[np.ndarray, " c"]
+    across: int
+    covered: float
+
+    @classmethod
+    def inside(cls, lattice: PatchLattice) -> "_Inner | None":
+        """Returns the tiles of a frame; None if too few of them lie inside a patch."""
+        size = max(MIN_SIZE, lattice.size // TILES)
+        # Patches begin at multiples of the stride, so no farther than this before the next tile.
+        before = size - math.gcd(size, lattice.stride)
+        across = (lattice.size - before) // size
+        if across**2 < FEW_TILES:
+            return None
+        rows, cols = -(-lattice.row_starts // size), -(-lattice.col_starts // size)
+        tiles = PatchLattice(lattice.rows, lattice.cols, size, size)
+        return cls(tiles, rows, cols, across, (across * size / lattice.size) ** 2)
+
+    def cut(
+        self, curves: Float[np.ndarray, "down across slice"], row: int, col: int
+    ) -> Float[np.ndarray, "tile slice"]:
+        """Returns the curves of the tiles inside a patch."""
+        top, left = self.rows[row], self.cols[col]
+        block = curves[top : top + self.across, left : left + self.across]
+        return block.reshape(-1, block.shape[2])
+
+
+def _places(curves: Curves, ladder: Ladder) -> tuple[Float[np.ndarray, "r c"] | None, ...]:
+    """Returns where each curve peaks, between slices, in dioptres and in micrometres; None if not known."""
+    if not ladder.grid.known and ladder.um is None:
+        return None, None
+    n = curves.shape[2]
+    peaks = np.array([peak_position(one) for one in curves.reshape(-1, n)]).reshape(curves.shape[:2])
+    if ladder.falling:
+        peaks = n - 1 - peaks
+    dioptres = np.asarray(ladder.grid.index_to_dioptres(peaks)) if ladder.grid.known else None
+    return dioptres, None if ladder.um is None else np.interp(peaks, np.arange(n), ladder.um)
+
+
+def _judged(
+    seen: _Seen, lattice: PatchLattice, ladder: Ladder, method: str, done: Callable[[], None]
+) -> FocusMap:
+    """Returns the verdict on every patch's curve."""
+    exposures, inner = seen.exposures, seen.inner
+    saturated, mean = np.median(exposures.saturated, axis=2), np.median(exposures.mean, axis=2)
+    finite = np.asarray(exposures.finite.all(axis=2))
+    confidence, focused = np.empty(lattice.shape), np.empty(lattice.shape, dtype=bool)
+    for at in np.ndindex(lattice.shape):
+        exposure = Exposure(float(saturated[at]), float(mean[at]), bool(finite[at]))
+        parts, covered = (None, 1.0) if inner is None else (inner.cut(seen.tiles, *at), inner.covered)
+        verdict = judge(seen.curves[at], parts, exposure, covered, Asked(method, risk=1.0))
+        confidence[at], focused[at] = verdict.confidence, verdict.state is State.FOCUSED
+        if at[1] == lattice.shape[1] - 1:
+            done()
+    dioptres, um = _places(seen.curves, ladder)
+    half = lattice.size / 2
+    return FocusMap(
+        index=np.argmax(seen.curves, axis=2),
+        confidence=confidence,
+        focused=focused,
+        dioptres=dioptres,
+        rows=lattice.row_starts + half,
+        cols=lattice.col_starts + half,
+        method=method,
+        um=um,
+    )

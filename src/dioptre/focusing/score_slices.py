@@ -1,0 +1,164 @@
+"""Measuring: one pass over the slices of a stack, after which nothing of them is needed any more.
+
+A slice is decoded, its regions are cut out, scored and looked at, and it is forgotten. So memory does not
+grow with a stack, and threads decode slices while others are measured. What is left of a region is its curve,
+those of its tiles, its exposure and its traces: all that a verdict asks for. Methods that see a stack as a
+whole get its pixels instead; the rest is the same for them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32
+
+from dioptre.confidence.curve import FEW_TILES
+from dioptre.confidence.exposure import Exposure, SliceExposures
+from dioptre.confidence.sweep_statistics import Samples, Traces, shown_blocks
+from dioptre.focusing.regions import Region
+from dioptre.focusing.slices import Slices, stream
+from dioptre.methods.base import Autofocuser, scores_slices
+from dioptre.methods.tiles import Layout, tile_layout, tile_rows
+from dioptre.methods.voting import measure_of
+from dioptre.stack import FocalStack
+from dioptre.stacks.limits import refuse_larger
+from dioptre.stacks.pictures import PIXEL_BYTES, Views, Window
+
+Pixels = Float32[np.ndarray, "slice view row col"]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What is known of a region of all slices, in the order of the ladder.
+
+    Attributes:
+        curve: A score for each slice; None of a method that sees the stack as a whole. Of a method whose
+            parts vote, that of the measure that they vote by.
+        parts: Those of tiles of the region; None if it is too small for four of them, or there is no curve.
+        exposure: How bright it is.
+        traces: What its pictures show of themselves.
+        pixels: All of it, for a method that sees the stack as a whole; else None.
+    """
+
+    curve: Float[np.ndarray, " n"] | None
+    parts: Float[np.ndarray, "tile n"] | None
+    exposure: Exposure
+    traces: Traces
+    pixels: Pixels | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The same of a few slices."""
+
+    curve: Float[np.ndarray, " some"] | None
+    parts: Float[np.ndarray, "tile some"] | None
+    exposures: SliceExposures
+    samples: Samples
+    pixels: Pixels | None
+
+
+def measure_regions(
+    slices: Slices,
+    regions: Sequence[Region],
+    focuser: Autofocuser,
+    falling: bool = False,
+    layout: Layout | None = None,
+    progress: Progress | None = None,
+) -> list[Measured]:
+    """Returns what is known of some regions of all slices, which are read once.
+
+    Args:
+        slices: The slices.
+        regions: What to measure of each.
+        focuser: Who scores.
+        falling: Whether slices run against the ladder, from near to far.
+        layout: How many tiles a region is cut into, down and across, if not as usual.
+        progress: Told (slices measured, slices in all).
+
+    Raises:
+        DioptreError: If a slice cannot be read, or a method wants more pixels at once than there may be.
+    """
+    n, single, measures = len(slices), scores_slices(focuser), measure_of(focuser)
+    window = reduce(Window.joined, (region.window for region in regions))
+    blocks = shown_blocks(n)[::-1] if falling else shown_blocks(n)
+    wanted = slices.views * sum(math.prod(region.window.shape) for region in regions)
+    if not single:
+        refuse_larger(slices.pictures.source, PIXEL_BYTES * n * wanted)
+
+    def work(run: range, codes: Sequence[Views]) -> list[_Found]:
+        return [measure(region, blocks[run.start : run.stop], codes) for region in regions]
+
+    def measure(region: Region, of_blocks: Bool[np.ndarray, " some"], codes: Sequence[Views]) -> _Found:
+        place = region.window.inside(window)
+        each = [region.pixels(slices, place.cut(one)) for one in codes]
+        pixels = np.stack(each) if len(each) > 1 else each[0][None]  # which is not copied
+        curve, parts = both_scores(measures, pixels, slices.view_codes, layout) if single else (None, None)
+        samples = Samples.of(pixels, of_blocks)
+        return _Found(curve, parts, SliceExposures.of(pixels), samples, None if single else pixels)
+
+    found: list[list[_Found]] = [[] for _ in regions]
+    decoded = window.shape if slices.pictures.array is not None else slices.shape
+    runs = slices.blocks(max(wanted, slices.views * math.prod(decoded)))
+    for run, each in zip(runs, stream(slices, runs, window, work), strict=True):
+        for mine, one in zip(found, each, strict=True):
+            mine.append(one)
+        if progress:
+            progress(run.stop, n)
+    return [_joined(mine, falling) for mine in found]
+
+
+def _joined(found: Sequence[_Found], falling: bool) -> Measured:
+    """Returns what is known of all slices from what is known of some, in the order of the ladder."""
+    order = slice(None, None, -1 if falling else 1)
+
+    def together(some: Sequence[Any]) -> Any:
+        return None if some[0] is None else np.concatenate(some, axis=-1)[..., order]
+
+    exposures = SliceExposures(
+        *(
+            np.concatenate([getattr(one.exposures, name) for one in found])
+            for name in ("saturated", "mean", "finite", "brightest")
+        )
+    )
+    samples = [one.samples.reversed() if falling else one.samples for one in found][order]
+    pixels = None if found[0].pixels is None else np.concatenate([one.pixels for one in found])[order]
+    return Measured(
+        curve=together([one.curve for one in found]),
+        parts=together([one.parts for one in found]),
+        exposure=exposures.median(),
+        traces=Traces.of_samples(samples),
+        pixels=pixels,
+    )
+
+
+def both_scores(
+    focuser: Autofocuser, pixels: Pixels, view_codes: float, layout: Layout | None = None
+) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "tile slice"] | None]:
+    """Returns the scores of some slices and those of their tiles, in one pass where the method can do so."""
+    shape = tile_layout(*pixels.shape[2:]) if layout is None else layout
+    if math.prod(shape) >= FEW_TILES and hasattr(focuser, "tiled_scores"):
+        found = focuser.tiled_scores(FocalStack.full(pixels[None], view_codes=view_codes), shape)
+        if found is not None:
+            return found
+    return slice_scores(focuser, pixels, view_codes), tile_scores(focuser, pixels, view_codes, layout)
+
+
+def slice_scores(focuser: Autofocuser, pixels: Pixels, view_codes: float) -> Float[np.ndarray, " slice"]:
+    """Returns the score of each of some slices, from a method that looks at each by itself."""
+    return focuser.scores(FocalStack.full(pixels[None], view_codes=view_codes))[0]
+
+
+def tile_scores(
+    focuser: Autofocuser, pixels: Pixels, view_codes: float, layout: Layout | None = None
+) -> Float[np.ndarray, "tile slice"] | None:
+    """Returns the scores of tiles of some slices, a row of tiles at a time; None if there are too few."""
+    rows = tile_rows(pixels, layout)
+    if rows is None:
+        return None
+    stacks = (FocalStack.full(tiles, view_codes=view_codes) for tiles in rows)
+    return np.concatenate([focuser.scores(stack) for stack in stacks])

@@ -1,0 +1,254 @@
+"""One picture: a file's bytes in, its codes (row, col) out, at the full bit depth and unrotated.
+
+Of a picture in colour the green channel comes back; of a JPEG its luma, which is stored apart and at full
+resolution, so that the colours, which mostly are not, need not be decoded. Nothing is scaled.
+"""
+
+import io
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from logging import getLogger
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from jaxtyping import Shaped
+
+from dioptre.errors import MissingExtraError, StackFileError
+from dioptre.stacks.headers import picture_bytes
+from dioptre.stacks.limits import refuse_larger
+
+RAW_SUFFIXES = (".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw")
+HEIF_SUFFIXES = (".heic", ".heif")
+PLAIN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".pgm", ".webp", ".avif")
+PICTURE_SUFFIXES = (*PLAIN_SUFFIXES, *HEIF_SUFFIXES, *RAW_SUFFIXES)
+DISPLAY_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", *HEIF_SUFFIXES)  # with a gamma, if of 8 bits
+JPEG = b"\xff\xd8\xff"  # how such a file begins
+
+Picture = Shaped[np.ndarray, "row col"]
+
+
+def decode_file(file: Path) -> Picture:
+    """Returns the picture of a file, as `decode_picture` does; also of camera raw files and HEIF.
+
+    Raises:
+        StackFileError: If it is damaged, cut short or no picture.
+        MissingExtraError: If the library that reads it is not there.
+        OSError: If it cannot be read.
+    """
+    suffix = file.suffix.lower()
+    if suffix in RAW_SUFFIXES:
+        return _decode_raw(file)
+    if suffix in HEIF_SUFFIXES:
+        return _decode_heif(file)
+    return decode_picture(file.read_bytes(), str(file))  # OpenCV opens only some paths by itself
+
+
+def decode_picture(data: bytes, name: str) -> Picture:
+    """Returns the picture that a file's bytes hold, at its full bit depth: green, or the luma of a JPEG.
+
+    Args:
+        data: The whole file.
+        name: What to call it in an error.
+
+    Raises:
+        StackFileError: If it is damaged, cut short or no picture.
+    """
+    import cv2  # noqa: PLC0415 (start-up time)
+
+    if not data:
+        raise StackFileError(f"{name} is an empty file")
+    if _is_broken_png(data):
+        raise StackFileError(f"{name} is a damaged PNG, or cut short")
+    try:
+        size = picture_bytes(data)
+    except ValueError as error:
+        raise StackFileError(f"{name} cannot be read as a picture: {error}") from None
+    refuse_larger(name, size or 0, StackFileError)
+    try:
+        luma = cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION
+        how = luma if data.startswith(JPEG) else cv2.IMREAD_UNCHANGED
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), how)
+    except cv2.error as error:
+        raise StackFileError(f"{name} cannot be read as a picture: {first_line(error)}") from error
+    if picture is None or picture.size == 0:
+        raise StackFileError(
+            f"{name} cannot be read as a picture: it is damaged, cut short or something else"
+        )
+    return green(picture)
+
+
+def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
+    """Returns the colours of a picture, red first, for showing; None if it has none, or OpenCV cannot tell.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    import cv2  # noqa: PLC0415 (start-up time)
+
+    data = file.read_bytes()
+    if file.suffix.lower() not in PLAIN_SUFFIXES or not data or _is_broken_png(data):
+        return None
+    try:
+        refuse_larger(file, picture_bytes(data) or 0, StackFileError)
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    except StackFileError:
+        raise
+    except (cv2.error, ValueError):  # an unknown kind of picture, or a damaged one
+        return None
+    if picture is None or picture.ndim != 3 or picture.shape[2] not in (3, 4):
+        return None
+    return np.ascontiguousarray(picture[..., 2::-1])
+
+
+def _decode_raw(file: Path) -> Picture:
+    """Returns the green of a camera raw file, black subtracted: the mean of the two greens of a Bayer cell.
+
+    So a picture has half the rows and columns of the sensor. It is linear.
+    """
+    try:
+        import rawpy  # noqa: PLC0415 (an extra)
+    except ImportError:
+        raise MissingExtraError(f"{file} is a camera raw file: pip install 'dioptre[raw]' reads it") from None
+    data = io.BytesIO(file.read_bytes())
+    try:
+        with rawpy.imread(data) as raw:
+            refuse_larger(file, 2 * raw.sizes.raw_height * raw.sizes.raw_width, StackFileError)
+            codes, colours = raw.raw_image_visible, raw.raw_colors_visible
+            names, black = raw.color_desc, raw.black_level_per_channel
+            return mean_green(codes, colours[:2, :2], names, black)
+    except StackFileError:
+        raise
+    except Exception as error:  # a damaged file raises nearly anything
+        raise StackFileError(f"{file} cannot be read as a camera raw file: {first_line(error)}") from error
+
+
+def mean_green(
+    codes: Shaped[np.ndarray, "row col"],
+    cell: Shaped[np.ndarray, "2 2"],
+    names: bytes,
+    black: Sequence[int],
+) -> Shaped[np.ndarray, "half_row half_col"]:
+    """Returns the mean of the two greens of each Bayer cell, black subtracted.
+
+    Args:
+        codes: The mosaic.
+        cell: Which colour each pixel of a cell of 2 x 2 has.
+        names: A letter for each colour.
+        black: Value of black of each colour.
+
+    Raises:
+        StackFileError: If there are not two green pixels in a cell.
+    """
+    greens = [place for place in np.ndindex(2, 2) if names[int(cell[place])] == ord("G")]
+    if len(greens) != 2:
+        raise StackFileError(f"a mosaic of {names.decode(errors='replace')} is no Bayer mosaic")
+    rows, cols = (length - length % 2 for length in codes.shape)
+    total = np.zeros((rows // 2, cols // 2), np.int32)
+    for row, col in greens:
+        total += codes[row:rows:2, col:cols:2].astype(np.int32) - int(black[int(cell[row, col])])
+    return np.clip((total + 1) >> 1, 0, 65535).astype(np.uint16)
+
+
+def _decode_heif(file: Path) -> Picture:
+    """Returns the green of an HEIF picture."""
+    try:
+        import pillow_heif  # noqa: PLC0415 (an extra)
+    except ImportError:
+        raise MissingExtraError(f"{file} is an HEIF picture: pip install 'dioptre[heif]' reads it") from None
+    try:
+        found = pillow_heif.open_heif(io.BytesIO(file.read_bytes()), convert_hdr_to_8bit=False)
+        refuse_larger(file, 8 * found.size[0] * found.size[1], StackFileError)
+        return green(np.asarray(found))
+    except (StackFileError, OSError):
+        raise
+    except Exception as error:  # a damaged file raises nearly anything
+        raise StackFileError(f"{file} cannot be read as an HEIF picture: {first_line(error)}") from error
+
+
+def green(picture: Shaped[np.ndarray, "..."]) -> Shaped[np.ndarray, "..."]:
+    """Returns the green of (row, col, 3 or 4), the grey of (row, col, 2), and (row, col) as it is."""
+    if picture.ndim == 2:
+        return picture
+    return np.ascontiguousarray(picture[..., green_channel(picture.shape[-1])])
+
+
+def green_channel(channels: int) -> int:
+    """Returns where green is: second of three or four colours in either order; grey comes before alpha."""
+    return 1 if channels in (3, 4) else 0
+
+
+def white_of(dtype: np.dtype[Any]) -> float:
+    """Returns the code of white if nothing else is told: the largest of an integer type, 1.0 for floats."""
+    return float(np.iinfo(dtype).max) if np.issubdtype(dtype, np.integer) else 1.0
+
+
+def _is_broken_png(data: bytes) -> bool:
+    """True for a PNG whose chunks do not end in IEND or fail their checksum.
+
+    libpng would find out too, but it prints its own line to the terminal.
+    """
+    if not data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return False
+    at = 8
+    while at + 12 <= len(data):
+        length, kind = struct.unpack_from(">I4s", data, at)
+        end = at + 8 + length
+        if end + 4 > len(data):
+            return True
+        critical = kind[:1].isupper()
+        if critical and zlib.crc32(data[at + 4 : end]) != int.from_bytes(data[end : end + 4], "big"):
+            return True
+        if kind == b"IEND":
+            return False
+        at = end + 4
+    return True
+
+
+def first_line(error: Exception) -> str:
+    """Returns the first line of what a library says is wrong."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+class _Silence:
+    """Who keeps OpenCV and tifffile quiet: the first of several threads begins, the last one ends it."""
+
+    def __init__(self) -> None:
+        self._lock, self._count = Lock(), 0
+        self._before: tuple[int, bool] = (0, False)
+
+    def begin(self) -> None:
+        from cv2.utils import logging as cv2_logging  # noqa: PLC0415 (start-up time)
+
+        with self._lock:
+            self._count += 1
+            if self._count == 1:
+                self._before = cv2_logging.getLogLevel(), getLogger("tifffile").disabled
+                cv2_logging.setLogLevel(cv2_logging.LOG_LEVEL_SILENT)
+                getLogger("tifffile").disabled = True
+
+    def end(self) -> None:
+        from cv2.utils import logging as cv2_logging  # noqa: PLC0415 (start-up time)
+
+        with self._lock:
+            self._count -= 1
+            if self._count == 0:
+                level, disabled = self._before
+                cv2_logging.setLogLevel(level)
+                getLogger("tifffile").disabled = disabled
+
+
+_SILENCE = _Silence()
+
+
+@contextmanager
+def quiet_readers() -> Iterator[None]:
+    """Keeps OpenCV and tifffile from printing about broken files: the error says it in our words."""
+    _SILENCE.begin()
+    try:
+        yield
+    finally:
+        _SILENCE.end()

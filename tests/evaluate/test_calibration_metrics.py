@@ -1,0 +1,60 @@
+"""Numbers about confidence, against answers that are known beforehand."""
+
+import numpy as np
+import pytest
+
+from dioptre.evaluate.calibration_metrics import Trust, auroc, reliability, risk_coverage
+
+
+def test_confidence_that_is_true_has_no_calibration_error() -> None:
+    rng = np.random.default_rng(0)
+    confidence = rng.random(200_000)
+    found = reliability(confidence, rng.random(200_000) < confidence)
+    assert found.error < 0.01
+    assert found.count.sum() == 200_000
+
+
+def test_the_calibration_error_is_the_mean_gap() -> None:
+    found = reliability(np.array([0.95, 0.95, 0.15, 0.15]), np.array([True, False, False, False]))
+    assert found.error == pytest.approx((0.45 + 0.15) / 2)
+    assert found.believed.tolist() == pytest.approx([0.15, 0.95])
+
+
+def test_auroc_counts_pairs() -> None:
+    score, right = np.array([0.9, 0.4, 0.5, 0.4]), np.array([True, True, False, False])
+    pairs = [(a > b) + 0.5 * (a == b) for a in score[right] for b in score[~right]]
+    assert auroc(score, right) == pytest.approx(np.mean(pairs))
+    assert np.isnan(auroc(score, np.ones(4, bool)))
+
+
+def test_taking_more_risk_accepts_more_and_misses_more() -> None:
+    coverage, misses = risk_coverage(np.array([0.3, 0.1, 0.2, 0.4]), np.array([True, False, False, True]))
+    assert coverage.tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert misses.tolist() == pytest.approx([0, 0, 1 / 3, 1 / 2])
+
+
+def test_answers_that_are_counted_in_parts_are_worth_what_they_are_together() -> None:
+    rng = np.random.default_rng(1)
+    confidence, risk = rng.random(2000), rng.random(2000)
+    errors = rng.integers(-9, 10, 2000).astype(np.float64)
+    focused = risk < 0.2
+    whole = Trust.of(confidence, risk, errors, focused)
+    half = [
+        Trust.of(confidence[at], risk[at], errors[at], focused[at]) for at in (slice(700), slice(700, None))
+    ]
+    for name, value in (half[0] + half[1]).to_json().items():
+        assert value == (whole.to_json()[name] if name == "risks" else pytest.approx(whole.to_json()[name]))
+    plain = reliability(confidence, np.abs(errors) <= 1)
+    assert whole.reliability().found == pytest.approx(plain.found)
+    assert whole.reliability().error == pytest.approx(plain.error)
+    assert whole.auroc() == pytest.approx(auroc(confidence, np.abs(errors) <= 1), abs=1e-3)
+    coverage, misses = whole.risk_coverage()
+    assert (coverage[-1], misses[-1]) == (1.0, pytest.approx(np.mean(np.abs(errors) > 4)))
+
+
+def test_a_risk_has_its_price() -> None:
+    risk, errors = np.array([0.01, 0.05, 0.2, 0.6]), np.array([0.0, 9.0, 0.0, 9.0])
+    found = Trust.of(1 - risk, risk, errors, risk <= 0.2)
+    assert [found.at_risk(one) for one in (0.01, 0.05, 0.2)] == [(0.25, 0.0), (0.5, 0.5), (0.75, 1 / 3)]
+    assert (found.focused, found.false_confident) == (3, 1)
+    assert found.to_json()["false_confident"] == 0.25

@@ -1,0 +1,335 @@
+"""Looks and stacks of a camera that the networks do not know: positions in and out in its own unit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dioptre.autofocus import autofocus, run
+from dioptre.autofocus.autofocus import Autofocus
+from dioptre.cameras.blur_units import STEP_PX, WINDOW, FocusSteps, StepWindow
+from dioptre.cameras.replay import ReplayCamera
+from dioptre.confidence.reasons import Reason, State
+from dioptre.errors import DioptreError
+from dioptre.focusing import focus
+from dioptre.focusing.camera_transfer import nearest_slices
+from dioptre.focusing.focus import focus_from
+from dioptre.focusing.result import FocusResult
+from dioptre.methods import METHODS
+from dioptre.methods.base import ANY, WHOLE, Method
+from dioptre.optics import CameraModel, FocusGrid
+from dioptre.posterior import DepthPrior
+from dioptre.problem import Problem
+from dioptre.stack import FocalStack
+from tests.fakes import Probable
+
+# Two steps a count, and nearer with fewer.
+STAGE = FocusSteps(growth_px=-2 * STEP_PX, unit="counts", travel=(400.0, 100.0))
+SIZE = 64
+RAMP = 1e-4  # by which a frame brightens from column to column: it tells how much it was shrunk
+
+
+@pytest.fixture(autouse=True)
+def at_any_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pictures here are flat; where the lens goes is tested, and not how sure that is."""
+    for room in (focus, autofocus):
+        monkeypatch.setattr(room, "check_risk", lambda _risk: 1.0)
+
+
+class Ruler(Probable):
+    """Reads off each look how many steps away the focus is, which the look's brightness says."""
+
+    seen: FocalStack | None = None
+    smallest = 32
+
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+        del views
+        if len(grid) != WINDOW:
+            return f"knows {WINDOW} positions, not {len(grid)}"
+        small = min(shape) < self.smallest
+        return f"needs patches of {self.smallest} pixels or more, not {shape}" if small else None
+
+    def logits(self, stack: FocalStack) -> np.ndarray:
+        Ruler.seen = stack
+        shrunk = float(np.diff(stack.pixels, axis=4).mean()) / RAMP
+        light = stack.pixels.mean(axis=(2, 3, 4)) - RAMP * (shrunk * stack.shape[1] - 1) / 2
+        answer = (stack.indices + (light - 0.5) * 1000 / shrunk).mean(axis=1)[:, None]
+        return -4 * (np.arange(-1, WINDOW + 1) - np.clip(answer, -1, WINDOW)) ** 2
+
+
+def frame(steps: float) -> np.ndarray:
+    """Returns a look at something so many steps nearer."""
+    return np.tile(0.5 + steps / 1000 + RAMP * np.arange(SIZE), (SIZE, 1))
+
+
+def look(at: float, subject: float, steps: FocusSteps = STAGE) -> np.ndarray:
+    return frame(float(steps.position_to_step(subject)) - float(steps.position_to_step(at)))
+
+
+@pytest.fixture(autouse=True)
+def as_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes rulers for networks."""
+    monkeypatch.setattr(focus, "Learned", Ruler)
+
+
+def ask(at: float, subject: float, steps: FocusSteps = STAGE, **arguments: object) -> FocusResult:
+    return focus_from(look(at, subject, steps), at, Ruler(), camera=steps, **arguments)
+
+
+@pytest.mark.parametrize("subject", [241.0, 250.0, 257.5])
+def test_an_answer_is_in_the_camera_s_own_unit(subject: float) -> None:
+    found = ask(250.0, subject)
+    assert found.lens_position == pytest.approx(subject, abs=0.15)
+    assert (found.unit, found.looks, found.state, found.reasons) == ("counts", (250.0,), State.FOCUSED, ())
+    assert found.dioptres is None
+    assert found.expected_error is not None
+    assert found.lens_error == pytest.approx(found.expected_error / 2)
+    assert found.positions is not None
+    assert found.positions[found.index] == pytest.approx(subject, abs=0.5)
+    plain = found.to_json()
+    assert (plain["unit"], len(plain["positions"])) == ("counts", len(plain["scores"]))
+
+
+def test_a_network_is_told_neither_ladder_nor_place() -> None:
+    ask(250.0, 250.0, roi=(0, 0, 40, 40))
+    assert Ruler.seen is not None
+    assert not Ruler.seen.grid.known
+    assert Ruler.seen.where is None
+    assert Ruler.seen.indices.tolist() == [[24]]
+
+
+def test_a_thin_lens_answers_in_dioptres_and_metres() -> None:
+    camera = CameraModel.pixel3()
+    steps = FocusSteps.of_camera(camera)
+    found = focus_from(look(2.0, 4.0, steps), 2.0, Ruler(), camera=camera)
+    assert found.dioptres == found.lens_position == pytest.approx(4.0, abs=0.03)
+    assert found.distance_m == pytest.approx(0.25, abs=0.002)
+
+
+def test_micrometres_are_answered_as_such() -> None:
+    steps = replace(STAGE, unit="um")
+    assert ask(250.0, 245.0, steps).position_um == pytest.approx(245.0, abs=0.15)
+
+
+@pytest.mark.parametrize(("subject", "reason"), [(270.0, Reason.BEYOND_FAR), (230.0, Reason.BEYOND_NEAR)])
+def test_what_a_look_cannot_tell_lies_beyond_on_its_side(subject: float, reason: Reason) -> None:
+    small = {"roi": (0, 0, 32, 32)}  # too small to be shown smaller
+    assert ask(250.0, subject, **small).reasons == (reason,)
+
+
+def test_a_large_region_is_shown_smaller_to_see_farther() -> None:
+    found = ask(250.0, 270.0)
+    assert Ruler.seen is not None
+    assert Ruler.seen.shape == (32, 32)
+    assert (found.state, found.looks) == (State.FOCUSED, (250.0,))
+    assert found.lens_position == pytest.approx(270.0, abs=0.6)
+    assert found.expected_error is not None
+    assert found.lens_error == pytest.approx(found.expected_error)  # a step is twice as long
+    assert ask(250.0, 390.0).reasons == (Reason.BEYOND_FAR,)
+
+
+class Torn(Ruler):
+    """Sees that the focus is beyond a window and not on which side; nearer than that, it knows."""
+
+    def logits(self, stack: FocalStack) -> np.ndarray:
+        logits = super().logits(stack)
+        return np.logaddexp(logits, logits[:, ::-1]) if logits.argmax() in (0, WINDOW + 1) else logits
+
+
+def test_a_focus_beyond_either_end_is_sought_in_a_smaller_picture() -> None:
+    frame = look(250.0, 270.0)
+    found = focus_from(frame, 250.0, Torn(), camera=STAGE)
+    assert (found.state, found.lens_position) == (State.FOCUSED, pytest.approx(270.0, abs=0.6))
+    torn = focus_from(frame, 250.0, Torn(), camera=STAGE, roi=(0, 0, 32, 32))
+    assert torn.reasons == (Reason.AMBIGUOUS,)
+    assert {one.index for one in torn.candidates} == {0, WINDOW - 1}
+
+
+def test_the_end_of_the_travel_is_the_last_answer() -> None:
+    short = replace(STAGE, travel=(252.0, 248.0))
+    found = ask(250.0, 240.0, short)
+    assert found.reasons == (Reason.BEYOND_NEAR,)
+    assert found.lens_position == pytest.approx(248.0, abs=1e-6)
+    assert len(found.scores) == 9
+
+
+def test_several_looks_share_a_window() -> None:
+    looks = [(look(at, 247.0), at) for at in (255.0, 250.0)]
+    found = focus_from(looks, method=Ruler(), camera=STAGE)
+    assert found.looks == (255.0, 250.0)
+    assert found.lens_position == pytest.approx(247.0, abs=0.15)
+    assert Ruler.seen is not None
+    far, near = Ruler.seen.indices[0]
+    assert near - far == 10
+    apart = [(look(at, 247.0), at) for at in (300.0, 200.0)]
+    with pytest.raises(DioptreError, match="looks lie 200 steps apart, and Ruler sees 49 at a time"):
+        focus_from(apart, method=Ruler(), camera=STAGE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"at": 500.0, "camera": STAGE}, r"from 400 \(far\) to 100 \(near\) counts, not to 500"),
+        ({"at": 250.0, "camera": STAGE, "grid": FocusGrid.learnaf()}, "a camera or a grid, not both"),
+        ({"at": 250.0, "camera": "nonesuch.toml"}, r"there is no camera 'nonesuch\.toml'"),
+        ({"at": 250.0, "camera": STAGE, "roi": (0, 0, 20, 20)}, "patches of 32 pixels or more"),
+        (
+            {"at": 250.0, "camera": replace(STAGE, sharp_px=2.0)},
+            r"not \(13, 13\) \(shrunk to 0\.22, as camera is so soft\)",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_one_sentence(arguments: dict, sentence: str) -> None:
+    with pytest.raises(DioptreError, match=sentence) as caught:
+        focus_from(frame(0), method=Ruler(), **arguments)
+    assert "\n" not in str(caught.value)
+
+
+# The camera that is assumed
+
+
+def test_a_network_without_a_camera_says_that_it_assumed_one() -> None:
+    assumed = focus_from(frame(3), 20, Ruler())
+    assert (assumed.reasons, assumed.state) == ((Reason.ASSUMED_CAMERA,), State.FOCUSED)
+    assert assumed.unit is None
+    assert focus_from(frame(3), 20, Ruler(), grid=FocusGrid.learnaf()).reasons == ()
+    assert focus_from(frame(3), FocusGrid.learnaf().dioptres[20], Ruler(), camera="pixel3").reasons == ()
+
+
+def test_only_networks_assume_a_camera(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert Reason.ASSUMED_CAMERA not in focus_from(frame(3), 20, Ruler()).reasons
+
+
+# Whole stacks
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Family:
+        def build(self, key: str) -> Ruler:
+            del key
+            return Ruler()
+
+        def scores(self, stack: FocalStack, keys: list[str]) -> dict[str, np.ndarray]:
+            return {key: Ruler().scores(stack) for key in keys}
+
+    for key, looks, problem in (("any", ANY, Problem.SINGLE_GREEN), ("whole", WHOLE, Problem.STACK_GREEN)):
+        monkeypatch.setitem(METHODS, key, Method(key, key, problem, Family(), "test", looks=looks))
+
+
+def stack_of(positions: np.ndarray, subject: float) -> np.ndarray:
+    return np.stack([look(float(at), subject) for at in positions])
+
+
+@pytest.mark.usefixtures("rows")
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("apart", [0.35, 0.5, 0.9])
+def test_a_stack_may_have_slices_anywhere(apart: float, order: int) -> None:
+    positions = (262.0 - apart * np.arange(int(23 / apart)))[::order]
+    found = focus.focus(stack_of(positions, 251.0), "any", camera=STAGE, positions=positions)
+    assert found.lens_position == pytest.approx(251.0, abs=0.3)
+    assert found.index == np.abs(positions - found.lens_position).argmin()
+    assert np.interp(found.position, np.arange(len(positions)), positions) == pytest.approx(
+        found.lens_position
+    )
+    assert (len(found.scores), found.unit, found.looks) == (len(positions), "counts", ())
+    assert abs(int(found.scores.argmax()) - found.index) <= 1
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_long_stack_is_seen_from_coarse_to_fine() -> None:
+    positions = 280.0 - 0.5 * np.arange(80)  # 79 steps
+    found = focus.focus(stack_of(positions, 265.0), "any", camera=STAGE, positions=positions)
+    assert found.lens_position == pytest.approx(265.0, abs=0.3)
+    assert Ruler.seen is not None
+    assert Ruler.seen.shape == (SIZE, SIZE)
+    with pytest.raises(
+        DioptreError, match="span 79 steps, and in a region of 40 x 40 pixels any sees too few"
+    ):
+        focus.focus(stack_of(positions, 265.0), "any", camera=STAGE, positions=positions, roi=(0, 0, 40, 40))
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_network_of_whole_stacks_wants_every_step() -> None:
+    positions = 262.0 - 0.4 * np.arange(61)
+    found = focus.focus(stack_of(positions, 251.0), "whole", camera=STAGE, positions=positions)
+    assert found.lens_position == pytest.approx(251.0, abs=0.3)
+    assert Ruler.seen is not None
+    assert Ruler.seen.indices.tolist() == [list(range(WINDOW))]
+    with pytest.raises(DioptreError, match="needs a slice at each of 49 steps, and here there are only"):
+        focus.focus(stack_of(positions[:40], 251.0), "whole", camera=STAGE, positions=positions[:40])
+
+
+def test_slices_are_shown_where_they_are() -> None:
+    window = StepWindow(replace(STAGE, travel=None), 0.0)
+    places = np.array([0.1, 0.4, 2.2, 7.05, 90.0])
+    positions = np.asarray(window.steps.step_to_position(places))
+    slices, indices = nearest_slices(window, positions, every_step=False)
+    assert dict(zip(indices.tolist(), slices.tolist(), strict=True)) == {0: 0, 2: 2, 7: 3}
+    slices, indices = nearest_slices(window, positions, every_step=True)
+    assert indices.tolist() == [0, 1, 2, 3, 7, 8]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"positions": [1.0, 2.0]}, "for a camera, and none is given"),
+        ({"camera": STAGE}, r"as camera counts: positions=\[\.\.\.\] in counts"),
+        ({"camera": STAGE, "dioptres": [1.0, 2.0, 3.0]}, r"positions=\[\.\.\.\] in counts"),
+        ({"camera": STAGE, "positions": [101.0, 102.0]}, "3 slices, but 2 positions"),
+        ({"camera": STAGE, "positions": [101.0, 103.0, 102.0]}, "must rise or fall"),
+    ],
+)
+def test_positions_that_do_not_fit_are_refused(arguments: dict, sentence: str) -> None:
+    with pytest.raises(DioptreError, match=sentence):
+        focus.focus(np.zeros((3, SIZE, SIZE)), **arguments)
+
+
+def test_a_measure_answers_in_the_camera_s_unit_too() -> None:
+    rng = np.random.default_rng(0)
+    stack = np.stack([0.5 + height * (rng.random((64, 64)) - 0.5) for height in (0.1, 0.2, 0.8, 0.2, 0.1)])
+    found = focus.focus(stack, camera=STAGE, positions=[300.0, 290.0, 280.0, 270.0, 260.0])
+    assert found.lens_position == pytest.approx(280.0, abs=3)
+    assert (found.index, found.unit) == (2, "counts")
+
+
+# A lens
+
+
+def lens(subject: float, n: int = 161) -> tuple[ReplayCamera, np.ndarray]:
+    own = 290.0 - 0.5 * np.arange(n)
+    pixels = stack_of(own, subject)[None, :, None].astype(np.float32)
+    return ReplayCamera(FocalStack.full(pixels)), own
+
+
+@pytest.mark.usefixtures("rows")
+@pytest.mark.parametrize("subject", [251.0, 215.0, 288.0])
+def test_a_lens_goes_by_steps_from_window_to_window(subject: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "as_sharp", lambda *_: True)  # of pictures that only tell where they are
+    camera, own = lens(subject)
+    found = Autofocus(camera, "any", looks=2, optics=STAGE, positions=own.tolist(), fallback=None).run()
+    assert found.state is State.FOCUSED
+    assert found.lens_position == pytest.approx(subject, abs=0.5)
+    assert own[camera.visited[-1]] == pytest.approx(subject, abs=0.5)
+    assert found.looks[0] == own[len(own) // 2]
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_lens_goes_a_long_way_by_long_steps_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ruler, "smallest", 8)
+    camera, own = lens(215.0)
+    found = Autofocus(camera, "any", looks=2, optics=STAGE, positions=own.tolist(), fallback=None).run()
+    assert len(found.looks) == 4
+    assert found.looks[2] == pytest.approx(215.0, abs=2)  # where the second search begins
+    assert found.lens_position == pytest.approx(215.0, abs=0.5)
+
+
+def test_a_lens_whose_positions_nobody_knows_is_refused() -> None:
+    camera, own = lens(250.0, 9)
+    with pytest.raises(DioptreError, match=r"say where the lens's 9 positions are, in counts"):
+        Autofocus(camera, "any", optics=STAGE).run()
+    with pytest.raises(DioptreError, match="has 9 positions, but 8 are given"):
+        Autofocus(camera, "any", optics=STAGE, positions=own[:8].tolist()).run()
+    with pytest.raises(DioptreError, match="a search by steps knows no prior"):
+        Autofocus(camera, "any", optics=STAGE, positions=own.tolist(), prior=DepthPrior.far()).run()

@@ -1,0 +1,270 @@
+"""Pictures of several depths: which there are, and which decides."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from dioptre.confidence.exposure import Exposure
+from dioptre.confidence.reasons import Reason, State
+from dioptre.confidence.verdict import judge
+from dioptre.errors import InputError
+from dioptre.focusing.arguments import DEFAULT_MEASURE
+from dioptre.focusing.depths import (
+    Subject,
+    centre_weight,
+    find_depths,
+    joined_on_plateau,
+    less_sure_of_two,
+    to_subject,
+)
+from dioptre.focusing.focus import focus
+from dioptre.focusing.result import Depth, FocusResult, Roi
+from dioptre.optics import CameraModel, FocusGrid
+from dioptre.simulate.render import plane_stack
+from dioptre.simulate.texture import dead_leaves
+
+N, SIZE = 25, 128
+GRID = FocusGrid(np.linspace(0.3, 8.0, N))
+FAR, MIDWAY, NEAR = 4, 13, 21
+FRAME = Roi(0, 0, SIZE, SIZE)
+
+
+# Tiles
+
+
+def tiles_at(peaks: list[list[int]], contrast: float = 1.0) -> np.ndarray:
+    """Returns the curves of tiles that peak at these slices, row by row."""
+    noise = 0.002 * np.random.default_rng(0).standard_normal((np.size(peaks), N))
+    bells = np.exp(-0.5 * ((np.arange(N)[None] - np.ravel(peaks)[:, None]) / 2.5) ** 2)
+    return contrast * bells + noise
+
+
+def test_tiles_that_peak_together_are_one_depth() -> None:
+    found = find_depths(tiles_at([[12, 13, 12, 12], [12, 12, 11, 12]] * 2), (4, 4), FRAME)
+    assert [(one.index, one.share) for one in found] == [(12, 1.0)]
+    assert found[0].roi == FRAME
+    assert found[0].centre == pytest.approx(1.0)
+
+
+def test_depths_have_their_share_and_their_place() -> None:
+    row = [4, 4, 4, 20]
+    found = find_depths(tiles_at([row, row, row, [4, 4, 12, 12]]), (4, 4), FRAME)
+    assert [(one.index, one.share) for one in found] == [(4, 11 / 16), (20, 3 / 16), (12, 2 / 16)]
+    assert [one.roi for one in found] == [Roi(0, 0, 96, 96), Roi(96, 0, 32, 96), Roi(64, 96, 64, 32)]
+    assert sum(one.centre for one in found) == pytest.approx(1.0)
+
+
+def test_a_region_has_its_depths_where_it_lies() -> None:
+    found = find_depths(tiles_at([[4, 20], [4, 20]]), (2, 2), Roi(100, 50, 64, 32))
+    assert {one.roi for one in found} == {Roi(100, 50, 32, 32), Roi(132, 50, 32, 32)}
+
+
+def test_a_single_tile_of_many_is_no_depth_of_its_own() -> None:
+    peaks = [[12] * 4 for _ in range(4)]
+    peaks[0][0] = 3
+    assert [one.index for one in find_depths(tiles_at(peaks), (4, 4), FRAME)] == [12]
+
+
+def test_blank_tiles_say_nothing() -> None:
+    tiles = tiles_at([[12] * 4] * 4)
+    tiles[:8] = 0.002 * np.random.default_rng(1).standard_normal((8, N))
+    (found,) = find_depths(tiles, (4, 4), FRAME)
+    assert (found.index, found.share) == (12, 0.5)
+    tiles[:4], tiles[4:8] = -np.inf, 0.0
+    assert [one.share for one in find_depths(tiles, (4, 4), FRAME)] == [0.5]
+    assert find_depths(np.zeros((16, N)), (4, 4), FRAME) == ()
+
+
+def test_light_that_leaks_in_is_no_depth() -> None:
+    """Blur from a strong neighbour rises towards an end of the stack, where it is widest."""
+    tiles = tiles_at([[12] * 4] * 4)
+    tiles[:4] = 0.1 * np.linspace(0, 1, N) ** 2
+    assert [one.index for one in find_depths(tiles, (4, 4), FRAME)] == [12]
+
+
+def test_a_tile_that_shows_two_depths_is_not_part_of_the_region() -> None:
+    tiles = tiles_at([[4, 4, 20, 20]] * 4)
+    mixed = tiles_at([[4]])[0] + 0.9 * tiles_at([[20]])[0]
+    tiles[[1, 5, 9, 13]] = mixed
+    far, near = sorted(find_depths(tiles, (4, 4), FRAME), key=lambda one: one.index)
+    assert far.roi == Roi(0, 0, 32, 128)
+    assert near.roi == Roi(64, 0, 64, 128)
+
+
+# The subject
+
+
+def test_the_middle_weighs_most_and_all_weighs_one() -> None:
+    shape = (100, 200)
+    assert centre_weight(Roi(0, 0, 200, 100), shape) == pytest.approx(1.0)
+    middle, corner = Roi(75, 37, 50, 25), Roi(0, 0, 50, 25)
+    assert centre_weight(middle, shape) > 5 * centre_weight(corner, shape)
+    assert centre_weight(corner, shape) == pytest.approx(centre_weight(Roi(150, 75, 50, 25), shape))
+
+
+def test_an_unknown_subject_is_refused() -> None:
+    with pytest.raises(InputError, match="a subject is centre, nearest, largest, most-confident, not 'left'"):
+        to_subject("left")
+
+
+@pytest.fixture(scope="module")
+def planes() -> dict[int, np.ndarray]:
+    camera = replace(CameraModel.pixel3(), grid=GRID)
+    found = {}
+    for index in (FAR, MIDWAY, NEAR):
+        texture = dead_leaves(220, 220, np.random.default_rng(index))
+        found[index] = plane_stack(
+            camera, float(GRID.dioptres[index]), texture, np.random.default_rng(index), size=SIZE
+        )
+    return found
+
+
+@pytest.fixture(scope="module")
+def deep(planes: dict[int, np.ndarray]) -> np.ndarray:
+    """Far on the left, midway in a broad middle, near on the right."""
+    stack = planes[MIDWAY].copy()
+    stack[..., :32] = planes[FAR][..., :32]
+    stack[..., 96:] = planes[NEAR][..., 96:]
+    return stack
+
+
+@pytest.fixture(scope="module")
+def framed(planes: dict[int, np.ndarray]) -> np.ndarray:
+    """A near thing in the middle, of a quarter of the picture, before something far."""
+    stack = planes[FAR].copy()
+    stack[:, :, 32:96, 32:96] = planes[NEAR][:, :, 32:96, 32:96]
+    return stack
+
+
+def test_a_deep_picture_says_which_depths_there_are(deep: np.ndarray) -> None:
+    result = focus(deep, grid=GRID)
+    assert Reason.SEVERAL_DEPTHS in result.reasons
+    assert sorted(one.index for one in result.depths) == pytest.approx([FAR, MIDWAY, NEAR], abs=1)
+    assert sum(one.share for one in result.depths) == pytest.approx(1.0)
+    assert [one.dioptres for one in result.depths] == [one.dioptres for one in result.regions]
+    assert [one.roi for one in result.depths] == [one.roi for one in result.regions]
+    plain = result.to_json()["depths"]
+    assert {"index", "share", "centre", "roi", "dioptres"} == set(plain[0])
+
+
+@pytest.mark.parametrize(
+    ("subject", "index"),
+    [("centre", MIDWAY), ("nearest", NEAR), ("largest", MIDWAY)],
+)
+def test_the_subject_decides(deep: np.ndarray, subject: str, index: int) -> None:
+    result = focus(deep, grid=GRID, subject=subject)
+    assert abs(result.index - index) <= 1
+    assert result.state is State.FOCUSED
+    assert result.roi is not None
+
+
+def test_the_surest_depth_decides(deep: np.ndarray) -> None:
+    result = focus(deep, grid=GRID, subject=Subject.MOST_CONFIDENT)
+    assert result.confidence == max(one.confidence for one in result.regions)
+
+
+@pytest.mark.parametrize(("subject", "index"), [("centre", NEAR), ("nearest", NEAR), ("largest", FAR)])
+def test_the_centre_is_not_the_largest(framed: np.ndarray, subject: str, index: int) -> None:
+    assert abs(focus(framed, grid=GRID, subject=subject).index - index) <= 1
+
+
+def test_the_centre_is_the_default(framed: np.ndarray) -> None:
+    assert focus(framed, grid=GRID).index == focus(framed, grid=GRID, subject="centre").index
+
+
+def test_the_nearest_of_a_stack_from_near_to_far_comes_first(deep: np.ndarray) -> None:
+    result = focus(deep[::-1], dioptres=GRID.dioptres[::-1], subject="nearest")
+    assert abs(result.index - (N - 1 - NEAR)) <= 1
+    assert result.dioptres == pytest.approx(float(GRID.dioptres[NEAR]), abs=0.4)
+    assert sorted(one.index for one in result.depths) == pytest.approx(
+        [N - 1 - NEAR, N - 1 - MIDWAY, N - 1 - FAR], abs=1
+    )
+
+
+def test_depths_that_fill_as_much_of_the_picture_halve_the_confidence(planes: dict[int, np.ndarray]) -> None:
+    half = np.concatenate([planes[FAR][..., :64], planes[NEAR][..., 64:]], axis=3)
+    told, asked = focus(half, grid=GRID), focus(half, grid=GRID, subject="nearest")
+    assert told.confidence == pytest.approx(max(one.confidence for one in told.regions) / 2, abs=0.02)
+    assert asked.confidence > 0.9
+
+
+def test_one_depth_is_not_several(planes: dict[int, np.ndarray]) -> None:
+    result = focus(planes[MIDWAY], grid=GRID)
+    assert (result.index, result.reasons, result.depths, result.regions) == (MIDWAY, (), (), ())
+    assert result.roi is None
+
+
+def test_regions_that_are_given_are_not_divided(deep: np.ndarray) -> None:
+    result = focus(deep, grid=GRID, roi=[(0, 0, 128, 64), (0, 0, 32, 128)], subject="largest")
+    assert all(one.depths == () for one in (result, *result.regions))
+
+
+# Two peaks
+
+
+def test_two_nearly_equal_peaks_lower_the_confidence() -> None:
+    curve = tiles_at([[4, 20]])
+    both = curve[0] + 0.9 * curve[1]
+    verdict = judge(both, None, Exposure(0.0, 0.3))
+    assert verdict.rivals == (20,)
+    sure = less_sure_of_two(both, verdict)
+    assert sure.confidence == pytest.approx(verdict.confidence / 1.9, rel=0.02)
+    alone = judge(curve[0], None, Exposure(0.0, 0.3))
+    assert less_sure_of_two(curve[0], alone) == alone
+
+
+def test_two_peaks_of_a_stack_are_named(planes: dict[int, np.ndarray]) -> None:
+    """Both depths behind each other, in a region too small for tiles."""
+    both = ((planes[FAR] + planes[NEAR]) / 2)[..., 20:48, 20:48]
+    result = focus(both, DEFAULT_MEASURE, grid=GRID, risk=0.5)
+    assert Reason.TWO_PEAKS in result.reasons
+    assert result.confidence < 0.6
+    other = NEAR if abs(result.index - FAR) <= 2 else FAR
+    assert result.rivals == pytest.approx((other,), abs=2)
+    falling = focus(both[::-1], DEFAULT_MEASURE, dioptres=GRID.dioptres[::-1], risk=0.5)
+    assert falling.rivals == tuple(N - 1 - one for one in result.rivals)
+    assert result.to_json()["rivals"] == list(result.rivals)
+
+
+def test_a_result_of_one_peak_has_no_rivals(planes: dict[int, np.ndarray]) -> None:
+    result: FocusResult = focus(planes[FAR])
+    assert result.rivals == ()
+
+
+def test_a_network_answers_for_each_depth_of_a_large_picture() -> None:
+    camera, rng = CameraModel.pixel3(), np.random.default_rng(0)
+    far, near = (
+        plane_stack(camera, float(camera.grid.dioptres[at]), dead_leaves(250, 250, rng), rng).mean(axis=1)
+        for at in (12, 36)
+    )
+    deep = np.concatenate([np.tile(far, (1, 2, 1)), np.tile(near, (1, 2, 1))], axis=2)
+    result = focus(deep, "l2a-stack-green", grid=camera.grid)
+    assert Reason.SEVERAL_DEPTHS in result.reasons
+    assert [one.method for one in result.regions] == ["l2a-stack-green"] * 2
+    assert [abs(depth.index - at) <= 4 for depth, at in zip(result.depths, (12, 36), strict=True)] == [
+        True
+    ] * 2
+    assert focus(far, "l2a-stack-green", grid=camera.grid).depths == ()  # a patch as it was trained on
+
+
+def test_a_plateau_is_one_depth_though_its_tiles_peak_anywhere_on_it() -> None:
+    rng = np.random.default_rng(0)
+    base = ndimage.gaussian_filter(rng.random((160, 200)), 0.7)
+    slices = [ndimage.gaussian_filter(base, 0.3 + 0.3 * max(0, 16 - at)) for at in range(25)]
+    stack = np.stack(slices) + rng.normal(0, 0.002, (25, 160, 200))
+    for one, positions in ((stack, None), (stack[::-1], np.linspace(3, 1, 25))):
+        result = focus(one.astype(np.float32), dioptres=positions)
+        assert result.plateau is not None
+        assert result.depths == ()
+        assert Reason.PLATEAU in result.reasons
+        assert Reason.SEVERAL_DEPTHS not in result.reasons
+
+
+def test_what_lies_off_a_plateau_is_another_depth() -> None:
+    depths = [Depth(at, 0.3, 0.3, Roi(at, 0, 16, 16)) for at in (3, 18, 22)]
+    joined = joined_on_plateau(depths, (16, 24))
+    assert [one.index for one in joined] == [3, 18]
+    assert joined[1].share == pytest.approx(0.6)
+    assert joined_on_plateau(depths, None) == tuple(depths)

@@ -1,0 +1,204 @@
+"""Files that ask for more memory than they may: refused by their heads."""
+
+import io
+import struct
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import tifffile
+
+from dioptre.errors import CaptureFileError, FileError, InputError, MapFileError, StackFileError
+from dioptre.optics import CameraModel, FocusGrid
+from dioptre.stacks import limits
+from dioptre.stacks.decoding import decode_picture
+from dioptre.stacks.formats import read_pictures
+from dioptre.stacks.headers import AVIF_BYTES, picture_bytes
+from dioptre.stacks.limits import LIMIT, largest_bytes, machine_bytes, read_text, set_limit
+from dioptre.store.format import StoreFormat
+from dioptre.store.maps import _exr_header, read_map
+from dioptre.store.published.archives import read_archive
+from tests.store.published_tree import write_exr
+
+TOO_MUCH = r"would take .* GB of memory, more than 0\.1 GB: --max-gigabytes allows more"
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT, "0.1")
+
+
+def test_the_limit_is_half_of_the_machine_or_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert largest_bytes() == 1e8
+    set_limit(None)
+    assert largest_bytes() == 1e8
+    set_limit(2.5)
+    assert largest_bytes() == 2.5e9
+    monkeypatch.delenv(LIMIT)
+    assert largest_bytes() == machine_bytes() / 2
+    for wrong in (0.0, -1.0, float("nan")):
+        with pytest.raises(InputError, match="--max-gigabytes is a positive number"):
+            set_limit(wrong)
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def test_a_png_bomb_is_refused(tmp_path: Path) -> None:
+    head = _chunk(b"IHDR", struct.pack(">IIBBBBB", 30000, 30000, 8, 0, 0, 0, 0))
+    bomb = b"\x89PNG\r\n\x1a\n" + head + _chunk(b"IDAT", zlib.compress(bytes(1000))) + _chunk(b"IEND", b"")
+    for at in range(3):
+        (tmp_path / f"{at}.png").write_bytes(bomb)
+    with pytest.raises(StackFileError, match=rf"0\.png {TOO_MUCH}"):
+        read_pictures(tmp_path)
+    (tmp_path / "0.png").rename(tmp_path / "map.png")
+    with pytest.raises(MapFileError, match=TOO_MUCH):
+        read_map(tmp_path / "map.png")
+
+
+def test_many_small_pictures_are_a_large_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for at in range(3):
+        cv2.imwrite(str(tmp_path / f"{at}.png"), np.zeros((64, 64), np.uint16))
+    assert len(read_pictures(tmp_path).codes) == 3
+    monkeypatch.setenv(LIMIT, "4e-5")  # two of them, as pixels
+    with pytest.raises(StackFileError, match=r"would take 4\.92e-05 GB"):
+        read_pictures(tmp_path)
+
+
+def test_an_npz_bomb_is_refused(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "|u1", "fortran_order": False, "shape": (2, 10**5, 10**4)}
+    )
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("stack.npy", file.getvalue() + bytes(1000))
+    with pytest.raises(StackFileError, match=rf"bomb\.npz {TOO_MUCH}"):
+        read_pictures(tmp_path / "bomb.npz")
+    file = io.BytesIO()
+    np.save(file, np.zeros((3, 8, 8), np.uint8))
+    with zipfile.ZipFile(tmp_path / "odd.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("stack.npy", file.getvalue() + bytes(1000))
+    with pytest.raises(StackFileError, match="the array stack is damaged: it has 1320 bytes, not 320"):
+        read_pictures(tmp_path / "odd.npz")
+
+
+def test_an_array_that_is_larger_than_its_file_is_refused(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f4", "fortran_order": False, "shape": (2**40, 2**40)}
+    )
+    (tmp_path / "a.npy").write_bytes(file.getvalue())
+    with pytest.raises(MapFileError, match="it has 128 bytes, not"):
+        read_map(tmp_path / "a.npy")
+    with pytest.raises(StackFileError, match="is cut short"):
+        read_pictures(tmp_path / "a.npy")
+
+
+def test_a_tiff_bomb_is_refused(tmp_path: Path) -> None:
+    tifffile.imwrite(
+        tmp_path / "a.tif", np.zeros((3, 3000, 20000), np.uint8), compression="zlib", photometric="minisblack"
+    )
+    with pytest.raises(StackFileError, match=rf"a\.tif {TOO_MUCH}"):
+        read_pictures(tmp_path / "a.tif")
+
+
+def test_an_archive_with_a_sparse_member_is_refused_without_reading_it(tmp_path: Path) -> None:
+    member = tarfile.TarInfo("train1/merged_depth/a_0/result_merged_depth_center.png")
+    member.size = 100 * 10**9
+    with (tmp_path / "train1.tar").open("wb") as file:
+        file.write(member.tobuf(tarfile.GNU_FORMAT))
+        file.truncate(512 + member.size)  # holes, which take no room
+    files = read_archive(tmp_path / "train1.tar", lambda _item: True, lambda _position: None)
+    _, _, read = next(files)
+    with pytest.raises(CaptureFileError, match=rf"result_merged_depth_center\.png {TOO_MUCH}"):
+        read()
+    files.close()
+
+
+def test_a_size_that_is_larger_than_any_float_is_refused() -> None:
+    with pytest.raises(FileError, match="would take 1e\\+291 GB of memory"):
+        limits.refuse_larger("it", 10**400)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".pgm", ".webp", ".tif", ".gif"])
+def test_the_head_of_a_picture_tells_its_size(suffix: str) -> None:
+    picture = np.random.default_rng(0).integers(0, 255, (30, 50, 3), dtype=np.uint8)
+    picture = picture[..., 0] if suffix == ".pgm" else picture
+    told = picture_bytes(cv2.imencode(suffix, picture)[1].tobytes())
+    assert told is not None
+    assert picture[..., 0].size <= told <= 4 * picture.nbytes
+    assert picture_bytes(cv2.imencode(suffix, picture)[1].tobytes()[:9]) is None
+
+
+def test_the_head_of_an_avif_tells_what_decoding_it_takes() -> None:
+    picture = np.zeros((48, 64, 3), np.uint8)
+    assert picture_bytes(cv2.imencode(".avif", picture)[1].tobytes()) == 48 * 64 * AVIF_BYTES
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("large", [False, True])
+def test_the_first_page_of_a_tiff_tells_its_size(tmp_path: Path, order: Any, large: bool) -> None:
+    file = tmp_path / "a.tif"
+    tifffile.imwrite(file, np.zeros((30, 50), np.uint16), byteorder=order, bigtiff=large)
+    assert picture_bytes(file.read_bytes()) == 30 * 50 * 2
+
+
+@pytest.mark.parametrize("suffix", [".jp2", ".hdr", ".pam", ".ras"])
+def test_kinds_whose_size_nobody_checks_are_refused(suffix: str) -> None:
+    content = cv2.imencode(suffix, np.zeros((64, 64, 3), np.uint8))[1].tobytes()
+    with pytest.raises(StackFileError, match=r"f\.png cannot be read as a picture"):
+        decode_picture(content, "f.png")
+
+
+def test_a_jpeg_tells_its_size_behind_bytes_that_are_skipped() -> None:
+    content = cv2.imencode(".jpg", np.zeros((30, 50, 3), np.uint8))[1].tobytes()
+    assert picture_bytes(content[:2] + b"skipped" + content[2:]) == picture_bytes(content) == 30 * 50 * 3
+
+
+def test_a_camera_with_endless_positions_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "camera.toml"
+    CameraModel.pixel3().to_toml(path)
+    head = path.read_text().split("[grid]")[0]
+    path.write_text(f"{head}[grid]\nfar_m = 4.0\nnear_m = 0.1\nn = {2**31}\n")
+    with pytest.raises(FileError, match=r"camera\.toml .* at most 10000 positions, not n=2147483648"):
+        CameraModel.from_toml(path)
+    assert len(FocusGrid.uniform(n=10_000)) == 10_000
+
+
+def test_text_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_TEXT", 1000)
+    with pytest.raises(FileError, match="/dev/zero has more than"):
+        read_text(Path("/dev/zero"))
+
+
+# What `python -m lab.fuzz` found, as small as it goes
+
+
+def test_an_exr_whose_chunks_lie_beyond_all_numbers_is_damaged(tmp_path: Path) -> None:
+    write_exr(tmp_path / "map.exr", np.ones((12, 9), np.float32))
+    content = (tmp_path / "map.exr").read_bytes()
+    _, at = _exr_header(content)
+    (tmp_path / "map.exr").write_bytes(content[:at] + b"\xff" * 8 + content[at + 8 :])
+    with pytest.raises(MapFileError, match="damaged OpenEXR file"):
+        read_map(tmp_path / "map.exr")
+
+
+def test_an_array_of_nothing_times_endless_is_refused_silently(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f4", "fortran_order": False, "shape": (0, 2**53, 2**53)}
+    )
+    (tmp_path / "a.npy").write_bytes(file.getvalue())
+    with pytest.raises(StackFileError, match="an array without pixels"):
+        read_pictures(tmp_path / "a.npy")
+
+
+def test_a_patch_is_not_larger_than_any_sensor() -> None:
+    with pytest.raises(InputError, match="at most 65536 rows and columns"):
+        StoreFormat(FocusGrid.learnaf(), 2**64, 2, 0.0, 1.0)
