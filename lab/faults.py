@@ -170,7 +170,7 @@ def run(job: Job, workers: int, done: Callable[[int, int], None]) -> list[Outcom
 
 
 @dataclass(frozen=True)
-class Line:
+class FaultLine:
     """One row of the table: a method under a fault, or under several together."""
 
     method: str
@@ -185,7 +185,7 @@ class Line:
     auroc: float | None
 
     @classmethod
-    def of(cls, method: str, fault: str, some: Sequence[Outcome]) -> "Line":
+    def of(cls, method: str, fault: str, some: Sequence[Outcome]) -> "FaultLine":
         """Returns the row of some outcomes."""
         confidence = np.array([one.confidence for one in some])
         right = np.array([one.right for one in some])
@@ -204,18 +204,18 @@ class Line:
         )
 
 
-def table(outcomes: Sequence[Outcome]) -> Iterator[Line]:
+def table(outcomes: Sequence[Outcome]) -> Iterator[FaultLine]:
     """Yields the rows of each method: fault by fault, then those that can be decided, then all together."""
     for method in dict.fromkeys(one.method for one in outcomes):
         mine = [one for one in outcomes if one.method == method]
         for fault in dict.fromkeys(one.fault for one in mine):
-            yield Line.of(method, fault, [one for one in mine if one.fault == fault])
+            yield FaultLine.of(method, fault, [one for one in mine if one.fault == fault])
         if any(one.decidable for one in mine):
-            yield Line.of(method, DECIDABLE, [one for one in mine if one.decidable])
-        yield Line.of(method, ALL, mine)
+            yield FaultLine.of(method, DECIDABLE, [one for one in mine if one.decidable])
+        yield FaultLine.of(method, ALL, mine)
 
 
-def print_table(lines: Sequence[Line]) -> None:
+def print_table(lines: Sequence[FaultLine]) -> None:
     """Prints the rows, a table for each method."""
     for method in dict.fromkeys(line.method for line in lines):
         heads = ("stacks", "focused", "false", "conf", "right", "ECE", "AUROC")

@@ -56,7 +56,7 @@ Way = Callable[[SimulatedCamera, int], Answer]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What became of one camera by one way."""
 
     way: str
@@ -182,7 +182,7 @@ WAYS: dict[str, Way] = {
 }
 
 
-def outcomes(seed: int, only: str = "") -> list[Outcome]:
+def outcomes(seed: int, only: str = "") -> list[RunOutcome]:
     """Returns what every way makes of one camera, or those whose names begin so."""
     found = []
     for light in ("normal", "dark"):
@@ -196,7 +196,7 @@ def outcomes(seed: int, only: str = "") -> list[Outcome]:
     return found
 
 
-def outcome(name: str, way: Way, camera: SimulatedCamera, start: int, light: str, seed: int) -> Outcome:
+def outcome(name: str, way: Way, camera: SimulatedCamera, start: int, light: str, seed: int) -> RunOutcome:
     """Returns what one way makes of a camera, whose lens stands at a start."""
     camera.capture(start)
     camera.visited.clear()
@@ -206,7 +206,7 @@ def outcome(name: str, way: Way, camera: SimulatedCamera, start: int, light: str
     error = abs(index - round(camera.truth))
     sharp = sharp_share(camera, index)
     frames = len(camera.visited)
-    return Outcome(
+    return RunOutcome(
         name, light, camera.views, seed, focused, error, index, sharp, frames, travel, camera.seconds
     )
 
@@ -219,7 +219,7 @@ def sharp_share(camera: SimulatedCamera, index: int) -> float:
     return float(np.mean(np.abs(places - index) <= MISS))
 
 
-def line(name: str, found: list[Outcome]) -> str:
+def line(name: str, found: list[RunOutcome]) -> str:
     """Returns a row of the table."""
     error, focused = np.array([one.error for one in found]), np.array([one.focused for one in found])
     within = [100 * float(np.mean(error <= one)) for one in (1, 2)]
@@ -248,7 +248,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write every answer into this file")
     chosen = parser.parse_args()
     pieces = [partial(outcomes, chosen.seed + at, chosen.only) for at in range(chosen.cameras)]
-    found: list[Outcome] = []
+    found: list[RunOutcome] = []
     with local_executor(chosen.workers) as executor:
         for done, some in enumerate(run_pieces(pieces, executor), 1):
             found += some
@@ -259,7 +259,7 @@ def main() -> None:
     print_tables(found)
 
 
-def print_tables(found: list[Outcome]) -> None:
+def print_tables(found: list[RunOutcome]) -> None:
     """Prints a table for each light and number of views."""
     for views in (2, 1):
         for light in ("normal", "dark", "both"):

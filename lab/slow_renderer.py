@@ -13,13 +13,13 @@ from scipy.ndimage import map_coordinates, spline_filter
 
 from dioptre.optics import depth_to_blur
 from dioptre.simulate.psf import REACH, pupil_light
-from dioptre.simulate.render import View
+from dioptre.simulate.render import PatchView
 from dioptre.simulate.scene import FINE, Layer, Scene
 
 
 def render_by_aperture(
     scene: Scene,
-    view: View,
+    view: PatchView,
     focus: float,
     principal_point: tuple[float, float] = (0.0, 0.0),
     samples: int = 24,
@@ -48,7 +48,7 @@ def _filtered(layer: Layer) -> tuple[Float[np.ndarray, "r c"], Float[np.ndarray,
 def _pinhole(
     scene: Scene,
     filtered: list[tuple[Float[np.ndarray, "r c"], Float[np.ndarray, "r c"] | None]],
-    view: View,
+    view: PatchView,
     focus: float,
     scale: float,
     principal_point: tuple[float, float],
@@ -69,7 +69,7 @@ def _pinhole(
 def _shift(
     layer: Layer,
     scene: Scene,
-    view: View,
+    view: PatchView,
     focus: float,
     scale: float,
     principal_point: tuple[float, float],
@@ -94,7 +94,7 @@ def _shift(
 
 def _places(
     scene: Scene,
-    view: View,
+    view: PatchView,
     scale: float,
     principal_point: tuple[float, float],
     pixels: Float[np.ndarray, " n"],

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dioptre
-from dioptre.cameras.base import Camera, Device, Frame, Scaled
+from dioptre.cameras.base import Camera, Frame, OpenedCamera, Scaled
 from dioptre.cameras.devices import open_device
 
 MEASURE = "gradient-magnitude-variance"  # serves star fields and beads alike
@@ -41,7 +41,7 @@ class Watched:
         return self.frames[index]
 
 
-def draw(device: Device, title: str, start: int | None, size: int) -> Figure:
+def draw(device: OpenedCamera, title: str, start: int | None, size: int) -> Figure:
     """Focuses a device and returns the picture of it."""
     watched = Watched(device)
     watched.capture(len(device.grid) // 2 if start is None else start)

@@ -17,9 +17,9 @@ import tifffile
 
 from dioptre.cameras.blur_units import to_steps
 from dioptre.errors import ArchiveError, CaptureFileError
-from dioptre.evaluate.examples import Gallery, read_gallery
+from dioptre.evaluate.examples import ExampleSet, read_gallery
 from dioptre.evaluate.predict import SCHEMA
-from dioptre.evaluate.provenance import Origin
+from dioptre.evaluate.provenance import Provenance
 from dioptre.methods import depth_network, learned
 from dioptre.methods.calibration import SHIPPED, Calibration
 from dioptre.optics import CameraModel, FocusGrid
@@ -32,7 +32,7 @@ from dioptre.stack import FocalStack
 from dioptre.stacks.formats import read_look, read_photographs, read_pictures
 from dioptre.stacks.positions import read_positions
 from dioptre.store.captures import CaptureWriter
-from dioptre.store.depth_images import WidePictures, WidePictureWriter
+from dioptre.store.depth_images import DepthImages, DepthImageWriter
 from dioptre.store.lock import locked
 from dioptre.store.manifest import WRITING, begin_folder, read_json, write_file, write_json, write_parquet
 from dioptre.store.maps import read_map
@@ -189,7 +189,7 @@ def _predictions(root: Path) -> Iterator[Seed]:
     manifest = {
         "kind": "predictions", "data": HASH, "simulated": True, "methods": {"m": [""]}, "split": "test",
         "starts": [0, 1], "patches": 2, "prior": {"name": "even", "table": []},
-        "origin": asdict(Origin(HASH, True, "test", 2, 2, positions=5, prior="even")),
+        "origin": asdict(Provenance(HASH, True, "test", 2, 2, positions=5, prior="even")),
     }  # fmt: skip
     write_json(folder / "manifest.json", manifest)
     write_file(folder / "examples.npz", _gallery().write)
@@ -202,12 +202,12 @@ def _predictions(root: Path) -> Iterator[Seed]:
     yield Seed("parts", part, ("00000.parquet", "00000.json"), _join_parts)
 
 
-def _gallery() -> Gallery:
+def _gallery() -> ExampleSet:
     two, text = np.array([0, 1]), np.array(["a", "b"])
     ranges, curves = np.array([[0, 1], [0, 1]], np.float32), np.zeros((2, 2, 5), np.float32)
     slices, views = np.zeros((2, 5, 8, 8), np.uint8), np.zeros((2, 2, 8, 8), np.uint8)
     posteriors = np.zeros((0, 5, 5), np.float32)
-    return Gallery(two, text, text, two, text, ranges, slices, views, curves, posteriors)
+    return ExampleSet(two, text, text, two, text, ranges, slices, views, curves, posteriors)
 
 
 def _check_predictions(folder: Path) -> object:
@@ -240,14 +240,14 @@ def _reports(root: Path) -> Iterator[Seed]:
 
 def _wide(root: Path) -> Iterator[Seed]:
     folder, form = root / "wide", StoreFormat(GRID, size=16, views=2, black=0.0, white=4095.0)
-    writer = WidePictureWriter(folder, form, {"seed": 1}, ("train", "validation"))
+    writer = DepthImageWriter(folder, form, {"seed": 1}, ("train", "validation"))
     for number in writer.begin():
         writer.write_shard(number, codes_of(2, 2, 10, 16) >> 4, np.ones((2, 4, 4)), np.ones(2))
     writer.finish()
 
     def crop(at: Path) -> object:
         verify(at, lambda _done, _total: None)
-        pictures = WidePictures(at, "train")
+        pictures = DepthImages(at, "train")
         return [pictures.crop(picture, 0, 0, 16) for picture in range(len(pictures))]
 
     yield Seed("wide", folder, ("manifest.json", "pictures/00000.npz"), crop)

@@ -23,9 +23,9 @@ from scipy.signal import fftconvolve
 from dioptre.optics import CameraModel, breathing
 from dioptre.pipeline.executors import local_executor, run_pieces
 from dioptre.simulate.capture import draw_surfaces
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View, render_stack
+from dioptre.simulate.render import PatchView, render_stack
 from dioptre.simulate.scene import Layer, Scene, fine_size
 from dioptre.simulate.sensor import Noise, native_to_pixels, read_native
 from dioptre.simulate.surface_texture import Clutter
@@ -93,11 +93,11 @@ def growth(stack: Float[np.ndarray, "slice rows cols"]) -> Growth:
     return found
 
 
-def plane_growth(device: Device, number: int) -> Growth:
+def plane_growth(device: PhoneOptics, number: int) -> Growth:
     """Returns the same of one simulated plane at a random place of a phone's field."""
     rng = np.random.default_rng([7, number])
     at = float(rng.uniform(-900, 900)), float(rng.uniform(-650, 650))
-    view = View(PointSpread(CAMERA, device, at), 132)
+    view = PatchView(PointSpread(CAMERA, device, at), 132)
     n = fine_size(132, view.margin())
     picture = draw_surfaces(rng, Clutter(one_way=0.3), count=1)[0][:n, :n]
     scene = Scene((Layer(np.ascontiguousarray(picture), float(rng.uniform(2, 8))),), view.margin())
@@ -107,7 +107,7 @@ def plane_growth(device: Device, number: int) -> Growth:
 
 def drawn_growth(number: int) -> Growth:
     """Returns the same of one plane of a drawn phone."""
-    return plane_growth(Device.draw(np.random.default_rng([8, number])), number)
+    return plane_growth(PhoneOptics.draw(np.random.default_rng([8, number])), number)
 
 
 def line(name: str, found: list[Growth]) -> str:
@@ -139,11 +139,11 @@ def main() -> None:
     parser.add_argument("--real", type=Path, help="folder of published stacks, .npy")
     chosen = parser.parse_args()
     print(f"{'px an index: median (quartiles), fits':<42}{'near side':>23}{'far side':>23}{'far / near':>11}")
-    thin = Device()
+    thin = PhoneOptics()
     for name, device in (
         ("thin lens", thin),
         ("far side 1.2 times", replace(thin, far_side=1.2)),
-        ("the middle phone", Device.center()),
+        ("the middle phone", PhoneOptics.center()),
     ):
         print(line(name, each(partial(plane_growth, device), chosen.planes)), flush=True)
     print(line("drawn phones", each(drawn_growth, chosen.planes)), flush=True)

@@ -33,7 +33,7 @@ from dioptre.focusing.result import FocusResult
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.executors import local_executor, run_pieces
 from dioptre.simulate.capture import Conditions, Patch, draw_patch, draw_surfaces
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.lens import Actuator
 from dioptre.simulate.sensor import native_to_pixels
 
@@ -70,7 +70,7 @@ def draw_scene_patches(make: str, scene: int, count: int) -> tuple[CameraModel, 
     camera = sweep_camera(make)
     rng = np.random.default_rng([SEED, scene])  # the same surfaces and device for all makes
     conditions = Conditions(actuator=Actuator.exact())
-    surfaces, device = draw_surfaces(rng, conditions.clutter), Device.draw(rng)
+    surfaces, device = draw_surfaces(rng, conditions.clutter), PhoneOptics.draw(rng)
     size = 2 * int(np.ceil(SIZE / FocusSteps.of_camera(camera).scale / 2))
     drawers = (np.random.default_rng([SEED, scene, patch]) for patch in range(count))
     return camera, [draw_patch(camera, device, surfaces, one, conditions, size) for one in drawers]

@@ -28,7 +28,7 @@ from scipy.ndimage import uniform_filter
 from scipy.stats import spearmanr
 
 from dioptre.evaluate.figures import CHOSEN, INK, new_figure, save
-from dioptre.methods.calibration import Trust, find_calibration
+from dioptre.methods.calibration import DisparityError, find_calibration
 from dioptre.methods.disparity import KINDS
 from dioptre.methods.matching import Match
 
@@ -82,7 +82,7 @@ def rank(one: Numbers, other: Numbers, which: Bool[np.ndarray, " patch"]) -> flo
     return float(spearmanr(one[which], other[which]).statistic)
 
 
-def measure(match: Match, trust: Trust, truth: Numbers, known: Numbers) -> list[float]:
+def measure(match: Match, trust: DisparityError, truth: Numbers, known: Numbers) -> list[float]:
     """Returns the rank correlations of all patches, of those inside the map, and of the surer ones."""
     whole = known > 0.95
     deviations = np.sqrt(match.noise * trust.pixels + match.disagreement**2)

@@ -57,7 +57,7 @@ INTERVAL = (5, 95)
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredPatches:
     """What came of some patches.
 
     Attributes:
@@ -91,7 +91,7 @@ def measure_scene(
 
 def measure(
     simulation: Simulation, seeds: Sequence[int], patches: int, still: bool = False, steady: bool = False
-) -> Measured:
+) -> MeasuredPatches:
     """Returns what the measures make of so many patches, pooled over seeds."""
     rows, scenes = [], []
     each = patches // len(seeds)
@@ -104,7 +104,7 @@ def measure(
                 rows += found
                 scenes += [number * count + scene] * len(found)
     statistics = {name: np.array([row[1][name] for row in rows]) for name in rows[0][1]}
-    return Measured(np.array([row[0] for row in rows]), np.array(scenes), statistics)
+    return MeasuredPatches(np.array([row[0] for row in rows]), np.array(scenes), statistics)
 
 
 def measure_stack(stack: FocalStack, truth: int) -> tuple[list[int], dict[str, float]]:
@@ -116,7 +116,7 @@ def measure_stack(stack: FocalStack, truth: int) -> tuple[list[int], dict[str, f
     return errors, stack_statistics(stack.green().pixels[0, :, 0], int(found[SHARPEST].argmax()))
 
 
-def measure_store(folder: Path, patches: int) -> Measured:
+def measure_store(folder: Path, patches: int) -> MeasuredPatches:
     """Returns what the measures make of patches of a store, evenly over it: a scene is a frame."""
     store = open_patches(folder)
     every = store.table.to_pylist()
@@ -125,7 +125,7 @@ def measure_store(folder: Path, patches: int) -> Measured:
     names = sorted({every[at]["capture"] for at in chosen})
     statistics = {name: np.array([row[1][name] for row in rows]) for name in rows[0][1]}
     scenes = np.array([names.index(every[at]["capture"]) for at in chosen])
-    return Measured(np.array([row[0] for row in rows]), scenes, statistics)
+    return MeasuredPatches(np.array([row[0] for row in rows]), scenes, statistics)
 
 
 def measure_world(simulation: Simulation, each: int, number: int) -> list[tuple[list[int], dict[str, float]]]:
@@ -149,7 +149,7 @@ def measure_world(simulation: Simulation, each: int, number: int) -> list[tuple[
     return rows
 
 
-def measure_worlds(simulation: Simulation, patches: int, worlds: int) -> Measured:
+def measure_worlds(simulation: Simulation, patches: int, worlds: int) -> MeasuredPatches:
     """Returns what the measures make of patches of whole frames: a scene is a frame."""
     rows, scenes = [], []
     with local_executor() as executor:
@@ -158,10 +158,10 @@ def measure_worlds(simulation: Simulation, patches: int, worlds: int) -> Measure
             rows += found
             scenes += [number] * len(found)
     statistics = {name: np.array([row[1][name] for row in rows]) for name in rows[0][1]}
-    return Measured(np.array([row[0] for row in rows]), np.array(scenes), statistics)
+    return MeasuredPatches(np.array([row[0] for row in rows]), np.array(scenes), statistics)
 
 
-def print_beside(patches: Measured, frames: Measured) -> None:
+def print_beside(patches: MeasuredPatches, frames: MeasuredPatches) -> None:
     """Prints which measures err on patches of frames as they do on patches that were simulated alone."""
     spreads = [
         np.percentile([np.abs(one).mean(axis=0) for one in resampled(measured)], INTERVAL, axis=0)
@@ -187,7 +187,7 @@ def correlation(errors: Int[np.ndarray, "patch measure"], keys: Sequence[str]) -
     return float(spearmanr(ours, [BIG_TABLE[key].mae for key in keys]).statistic)
 
 
-def resampled(measured: Measured) -> list[Int[np.ndarray, "patch measure"]]:
+def resampled(measured: MeasuredPatches) -> list[Int[np.ndarray, "patch measure"]]:
     """Returns bootstrap samples of the errors, whole scenes at a time."""
     rng, names = np.random.default_rng(0), np.unique(measured.scenes)
     groups = [np.flatnonzero(measured.scenes == name) for name in names]
@@ -195,7 +195,7 @@ def resampled(measured: Measured) -> list[Int[np.ndarray, "patch measure"]]:
     return [measured.errors[np.concatenate([groups[at] for at in draw])] for draw in draws]
 
 
-def print_table(measured: Measured) -> None:
+def print_table(measured: MeasuredPatches) -> None:
     """Prints our errors beside the paper's, and how their ranks agree."""
     samples = resampled(measured)
     maes = np.abs(measured.errors).mean(axis=0)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dioptre.cli.train import calm_the_allocator
-from dioptre.pipeline.recipes import GREEN, PLAIN_GREEN, SHIPPED, Catalogue, ShippedNetwork, Stage
+from dioptre.pipeline.recipes import GREEN, PLAIN_GREEN, SHIPPED, Catalogue, ShippedNetwork, TrainingStage
 from dioptre.pipeline.training import train_shipped
 from dioptre.train.fit import Progress
 from dioptre.train.recipe import RunSettings
@@ -29,7 +29,7 @@ def catalogue(seeds: list[int]) -> Catalogue:
     for seed in seeds:
         recipe = replace(ROW.recipe, seed=seed)
         networks += [
-            ShippedNetwork((Stage(f"{how}-{seed}", recipe, names, settings=ROW.settings),))
+            ShippedNetwork((TrainingStage(f"{how}-{seed}", recipe, names, settings=ROW.settings),))
             for how, names in (("with", GREEN), ("without", PLAIN_GREEN))
         ]
     return Catalogue(SHIPPED.stores, tuple(networks))

@@ -77,19 +77,19 @@ def rectified(phone: Phone, at: int, wanted_px: float) -> Picture:
     return mvs.rectify(phone.slices[at], phone.focal * zoom, shift, phone.bend, wanted_px)
 
 
-def composites(phones: Sequence[Phone], wanted_px: float) -> list[mvs.View]:
+def composites(phones: Sequence[Phone], wanted_px: float) -> list[mvs.RectifiedView]:
     """Returns the all-in-focus views of a capture."""
     views = []
     for phone in phones:
         whole = compose(phone.slices, phone.motion)
         picture = mvs.rectify(whole, phone.focal, np.zeros(2), phone.bend, wanted_px)
-        views.append(mvs.View(picture, wanted_px, phone.turn, phone.centre))
+        views.append(mvs.RectifiedView(picture, wanted_px, phone.turn, phone.centre))
     return views
 
 
 def sweep_in_focus(
-    phones: Sequence[Phone], views: Sequence[mvs.View], dioptres: Float[np.ndarray, " slice"]
-) -> mvs.Depth:
+    phones: Sequence[Phone], views: Sequence[mvs.RectifiedView], dioptres: Float[np.ndarray, " slice"]
+) -> mvs.DepthEstimate:
     """Returns the depth of the first camera, each plane by the slices that are focused nearest to it.
 
     Args:
@@ -123,7 +123,7 @@ def sweep_in_focus(
     return mvs._pick(volume, limits)
 
 
-def shares(depth: mvs.Depth, phone: Phone, truth: Picture, wanted_px: float) -> list[float]:
+def shares(depth: mvs.DepthEstimate, phone: Phone, truth: Picture, wanted_px: float) -> list[float]:
     """Returns the shares of pixels within the limits, of all and of those away from edges of depth."""
     shape = truth.shape[0], truth.shape[1]
     found = mvs.to_frame(depth.dioptres, phone.focal, np.zeros(2), phone.bend, wanted_px, shape, 1.0)

@@ -9,13 +9,13 @@ from jaxtyping import Float, Float32, UInt16
 
 from dioptre.errors import InputError
 from dioptre.simulate.capture import RIM
-from dioptre.simulate.frame import Origin, Seen, tile_scene
+from dioptre.simulate.frame import Origin, WorldView, tile_scene
 from dioptre.simulate.sensor import Noise, read_native
 from dioptre.simulate.tile import render_tile
 
 
 def render_window(
-    seen: Seen,
+    seen: WorldView,
     origin: Origin,
     size: int,
     focus: Float[np.ndarray, " slice"],
@@ -49,7 +49,7 @@ def render_window(
 
 
 def read_window(
-    seen: Seen,
+    seen: WorldView,
     origin: Origin,
     size: int,
     focus: Float[np.ndarray, " slice"],

@@ -23,14 +23,14 @@ from scipy.ndimage import maximum_filter, minimum_filter
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.bundle import Expected
-from dioptre.groundtruth.consensus import Told, agree
+from dioptre.groundtruth.consensus import RigEstimate, agree
 from dioptre.groundtruth.poses import Adjusted, Nominal, hold_rig, meant_rig
 from dioptre.groundtruth.reconstruct import MAP_FACTOR, CameraMaps, observe_capture, reconstruct_capture
 from dioptre.optics import breathing
 from dioptre.pipeline.reconstructing import nominal_rig
 from dioptre.pipeline.settings import Captures, Reconstruct, Simulation
 from dioptre.pipeline.simulate_captures import camera_of, describe_rig, rig_of, see_world, take_phone
-from dioptre.simulate.frame import Seen, aim, cast_surface, true_depth
+from dioptre.simulate.frame import WorldView, aim, cast_surface, true_depth
 from dioptre.simulate.scene import FINE
 from dioptre.simulate.sensor import native_to_pixels
 from dioptre.simulate.texture import log_uniform, repeated
@@ -57,7 +57,7 @@ class Scene:
     """
 
     kind: str
-    seen: tuple[Seen, ...]
+    seen: tuple[WorldView, ...]
     sweeps: tuple[Float32[np.ndarray, "slice rows cols"], ...]
 
 
@@ -112,7 +112,9 @@ def reconstruct_scenes(scenes: Sequence[Scene], nominal: Nominal) -> list[tuple[
         except InputError as error:
             print(f"{scene.kind}, refused: {error}")
             adjusted.append(None)
-    told = [Told.of(str(at), one.bundle, one.start, one.expected) for at, one in enumerate(adjusted) if one]
+    told = [
+        RigEstimate.of(str(at), one.bundle, one.start, one.expected) for at, one in enumerate(adjusted) if one
+    ]
     rig = agree(told, meant_rig(nominal), Expected(), nominal.spacing_m)
     return [
         reconstruct_capture(scene.sweeps, hold_rig(one, rig), nominal, scene.seen[0].frame).maps
@@ -122,7 +124,7 @@ def reconstruct_scenes(scenes: Sequence[Scene], nominal: Nominal) -> list[tuple[
     ]
 
 
-def bare(seen: Seen, shape: tuple[int, int]) -> Where:
+def bare(seen: WorldView, shape: tuple[int, int]) -> Where:
     """Returns where a phone sees its world's wall or table."""
     rows, cols = seen.frame
     first = np.array([(MAP_FACTOR - cols) / 2, (MAP_FACTOR - rows) / 2])

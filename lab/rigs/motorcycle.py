@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float32
 
-from dioptre.groundtruth.mvs import Depth, View, confidence, sweep_planes
+from dioptre.groundtruth.mvs import DepthEstimate, RectifiedView, confidence, sweep_planes
 
 FOCAL_PX, BASELINE_M = 994.978, 0.193001  # as published with the pair
 MOST_PX = 70.0  # disparity, likewise
@@ -30,13 +30,15 @@ def sweep_pair() -> tuple[Picture, Picture, Picture, Picture]:
 
     left, right, truth = stereo_motorcycle()
     views = [
-        View((picture[..., 1] / 255.0).astype(np.float32) ** np.float32(2.2), FOCAL_PX, np.eye(3), centre)
+        RectifiedView(
+            (picture[..., 1] / 255.0).astype(np.float32) ** np.float32(2.2), FOCAL_PX, np.eye(3), centre
+        )
         for picture, centre in ((left, np.zeros(3)), (right, np.array([BASELINE_M, 0.0, 0.0])))
     ]
     scale = FOCAL_PX * BASELINE_M
     limits = 0.0, MOST_PX / scale
     began = time.process_time()
-    depths: list[Depth] = [sweep_planes(views, at, limits) for at in (0, 1)]
+    depths: list[DepthEstimate] = [sweep_planes(views, at, limits) for at in (0, 1)]
     sure = confidence(views, depths, 0)
     print(f"{time.process_time() - began:.1f} s of processor time for both views")
     found = depths[0].dioptres * np.float32(scale)

@@ -25,7 +25,7 @@ from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.store.patches import PatchStore
 from dioptre.train import dataloader, encode, loss
-from dioptre.train.dataloader import Feed, JoinedStores
+from dioptre.train.dataloader import DataLoader, JoinedStores
 from dioptre.train.export import quantise, to_onnx
 from dioptre.train.networks import NETWORKS
 from dioptre.train.networks.mobilenet import CHUNK
@@ -115,7 +115,7 @@ def feeding(store: PatchStore, batch: int = 64, steps: int = 12) -> None:
         ("one look", dataloader.random_start(N)),
         ("whole stacks", dataloader.whole_stack(N)),
     ):
-        supply = Feed(JoinedStores((store,)), rows, truth, 2, looks, batch)
+        supply = DataLoader(JoinedStores((store,)), rows, truth, 2, looks, batch)
         network = OneHotNet(N, 2, 0.5).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
         def step(one: dataloader.Batch) -> None:

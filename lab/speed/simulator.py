@@ -17,11 +17,11 @@ import numpy as np
 from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel
 from dioptre.simulate import capture
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.layout import KINDS
 from dioptre.simulate.lens import Actuator, sweep
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View, render, render_stack
+from dioptre.simulate.render import PatchView, render, render_stack
 from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import Noise, read_native
 from dioptre.simulate.surface_texture import Clutter
@@ -41,17 +41,17 @@ def a_second(work: Callable[[int], object], count: int) -> float:
         return count / (time.perf_counter() - start)
 
 
-def drawn(kind: str | None, seed: int, surfaces: Surfaces) -> tuple[Scene, View]:
+def drawn(kind: str | None, seed: int, surfaces: Surfaces) -> tuple[Scene, PatchView]:
     """Returns a scene of one kind, or of the default mix, and where it is seen from."""
     rng = np.random.default_rng(seed)
     at = float(rng.uniform(-900, 900)), float(rng.uniform(-650, 650))
-    view = View(PointSpread(CAMERA, Device.center(), at), 128)
+    view = PatchView(PointSpread(CAMERA, PhoneOptics.center(), at), 128)
     kind = kind or str(rng.choice(list(KINDS), p=list(KINDS.values())))
     return capture.draw_scene(kind, CAMERA, surfaces, view, rng, capture.Conditions()), view
 
 
 SURFACES: Surfaces = []
-SCENES: dict[str, list[tuple[Scene, View]]] = {}
+SCENES: dict[str, list[tuple[Scene, PatchView]]] = {}
 
 
 def stack_of(name: str, full: bool, number: int) -> None:
@@ -66,7 +66,7 @@ def stack_of(name: str, full: bool, number: int) -> None:
 def whole_patch(number: int) -> None:
     """Makes one patch of the default mix, scene and all."""
     rng = np.random.default_rng(number)
-    capture.draw_patch(CAMERA, Device.center(), SURFACES, rng, capture.Conditions())
+    capture.draw_patch(CAMERA, PhoneOptics.center(), SURFACES, rng, capture.Conditions())
 
 
 def main(arguments: Sequence[str]) -> None:

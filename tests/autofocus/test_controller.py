@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
-from dioptre.autofocus.controller import Drive, Rules
+from dioptre.autofocus.controller import LensController, Rules
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError
 from dioptre.focusing.trace import Act
@@ -15,8 +15,8 @@ from tests.autofocus.lens_world import LensCamera
 MEASURE = "laplacian-variance"
 
 
-def driven(camera: LensCamera, places: list[int], **rules: object) -> Drive:
-    drive = Drive(camera, Rules(**{"limits": (0, 48), **rules}), threading.Event())  # type: ignore[arg-type]
+def driven(camera: LensCamera, places: list[int], **rules: object) -> LensController:
+    drive = LensController(camera, Rules(**{"limits": (0, 48), **rules}), threading.Event())  # type: ignore[arg-type]
     try:
         for at in places:
             drive.capture(at)
@@ -27,7 +27,7 @@ def driven(camera: LensCamera, places: list[int], **rules: object) -> Drive:
 
 def test_nothing_is_asked_outside_the_limits() -> None:
     camera = LensCamera()
-    drive = Drive(camera, Rules((10, 20)), threading.Event())
+    drive = LensController(camera, Rules((10, 20)), threading.Event())
     with pytest.raises(InputError, match=r"goes to 10\.\.20, not to 21"):
         drive.capture(21)
     drive.close()

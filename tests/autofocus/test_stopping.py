@@ -18,7 +18,7 @@ from dioptre.autofocus.stopping import (
     risk_of,
     stays,
 )
-from dioptre.autofocus.sweep import Gathered, Measure
+from dioptre.autofocus.sweep import FrameScorer, Gathered
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.sweep_statistics import Traces
 from dioptre.confidence.verdict import Verdict
@@ -146,7 +146,7 @@ def test_looks_are_lost_if_they_know_nothing_though_there_is_something_to_see(
 ) -> None:
     camera = LensCamera(truth)
     gathered = Gathered({at: camera.capture(at) for at in (8, 30)})
-    assert are_lost(Measure(None), gathered, bell(20, width)) is lost
+    assert are_lost(FrameScorer(None), gathered, bell(20, width)) is lost
 
 
 @pytest.mark.parametrize(

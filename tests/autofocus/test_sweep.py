@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
-from dioptre.autofocus.sweep import COARSE, Measure, around, between, first_round, fitted_peak
+from dioptre.autofocus.sweep import COARSE, FrameScorer, around, between, first_round, fitted_peak
 from dioptre.confidence.reasons import Reason, State
 from dioptre.methods import METHODS
 from dioptre.optics import FocusGrid
@@ -85,5 +85,5 @@ def test_stars_are_measured_where_their_light_is() -> None:
 
 
 def test_a_sweep_is_scored_by_the_measure_that_parts_vote_by() -> None:
-    assert Measure(METHODS["dioptre-vote"]).method.key == "dioptre-contrast"
-    assert Measure(METHODS["wavelet-sum-2"]).method.key == "wavelet-sum-2"
+    assert FrameScorer(METHODS["dioptre-vote"]).method.key == "dioptre-contrast"
+    assert FrameScorer(METHODS["wavelet-sum-2"]).method.key == "wavelet-sum-2"

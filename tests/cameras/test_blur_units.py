@@ -14,7 +14,7 @@ from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import FileError, InputError
 from dioptre.optics import CameraModel, FocusGrid, blur_in_focus, depth_to_blur
 from dioptre.posterior import DepthPrior, Posterior
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
 
 PHONE = FocusSteps.of_camera(CameraModel.pixel3())
@@ -51,8 +51,8 @@ def test_something_so_many_steps_away_is_as_blurred_on_any_make(camera: CameraMo
     focus, depth = (float(steps.step_to_position(middle + by)) for by in (move, 0))
     blur = steps.scale * float(depth_to_blur(camera, focus, depth))
     assert blur == pytest.approx(move * STEP_PX, rel=0.02)  # near focus magnifies: 1 % over 20 steps
-    kernels = PointSpread(camera, Device(), (0.0, 0.0)).kernels(blur / steps.scale)[:2]
-    phone = PointSpread(CameraModel.pixel3(), Device(), (0.0, 0.0)).kernels(move * STEP_PX)
+    kernels = PointSpread(camera, PhoneOptics(), (0.0, 0.0)).kernels(blur / steps.scale)[:2]
+    phone = PointSpread(CameraModel.pixel3(), PhoneOptics(), (0.0, 0.0)).kernels(move * STEP_PX)
     assert _width(kernels) * steps.scale == pytest.approx(_width(phone), rel=0.05)
 
 

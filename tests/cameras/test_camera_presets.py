@@ -6,9 +6,9 @@ import pytest
 from dioptre.cameras.camera_presets import MAKES, find_camera
 from dioptre.errors import FileError
 from dioptre.optics import CameraModel, blur_in_focus, focus_to_magnification
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View
+from dioptre.simulate.render import PatchView
 from dioptre.simulate.scene import FINE, Layer, Scene, diffract
 
 MICROSCOPE = MAKES["microscope-4x"]()
@@ -18,7 +18,7 @@ MICROSCOPE = MAKES["microscope-4x"]()
 def test_a_make_has_its_name_and_a_field_that_the_simulator_can_see(name: str) -> None:
     camera = find_camera(name)
     assert camera.name == name
-    view = View(PointSpread(camera, Device(), (0.0, 0.0)), 132)
+    view = PatchView(PointSpread(camera, PhoneOptics(), (0.0, 0.0)), 132)
     assert 0 < view.margin() < 2000
 
 

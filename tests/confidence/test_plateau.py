@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dioptre.confidence.curve import Noise
+from dioptre.confidence.curve import CurveNoise
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.plateau import (
     FARTHEST,
@@ -27,7 +27,7 @@ from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 
 LIT = Exposure(saturated=0.0, mean=0.3)
-QUIET = Noise(1e-3, 1e-3)
+QUIET = CurveNoise(1e-3, 1e-3)
 SIZE = 64
 
 
@@ -130,15 +130,15 @@ def test_a_curve_too_noisy_for_a_plateau_is_unsure() -> None:
 
 def test_slices_are_tied_within_the_noise_or_what_nobody_sees() -> None:
     curve = np.array([0.0, 0.5, 0.97, 0.99, 1.0, 0.985, 0.9])
-    assert find_plateau(curve, Noise(None, 1e-6)) == Plateau(3, 5)
-    assert find_plateau(curve, Noise(None, 0.02)) == Plateau(2, 5)
-    assert find_plateau(curve, Noise(None, 0.03)) == Plateau(2, 6)
+    assert find_plateau(curve, CurveNoise(None, 1e-6)) == Plateau(3, 5)
+    assert find_plateau(curve, CurveNoise(None, 0.02)) == Plateau(2, 5)
+    assert find_plateau(curve, CurveNoise(None, 0.03)) == Plateau(2, 6)
     assert len(Plateau(3, 5)) == 3
 
 
 def test_what_parts_disagree_by_counts_only_where_slices_are_few() -> None:
-    assert tolerance(Noise(0.1, 1e-3)) == UNSEEN
-    assert tolerance(Noise(0.1, None)) == pytest.approx(0.4)
+    assert tolerance(CurveNoise(0.1, 1e-3)) == UNSEEN
+    assert tolerance(CurveNoise(0.1, None)) == pytest.approx(0.4)
 
 
 def test_a_run_that_does_not_reach_the_end_does_not_rise_there() -> None:

@@ -17,7 +17,7 @@ from dioptre.confidence.curve import (
     FEW_SLICES,
     NOISE_IN_DOUBT,
     UNKNOWN_NOISE,
-    Noise,
+    CurveNoise,
     disagreement,
     peak_position,
     roughness,
@@ -318,14 +318,14 @@ def test_a_blank_tile_is_left_out() -> None:
 
 def test_noise_that_nothing_tells_is_assumed() -> None:
     short = bell(FEW_SLICES - 1, 4, 1.0)
-    assert Noise.of(short, None) == Noise(None, None)
-    assert Noise.of(short, None).total == UNKNOWN_NOISE
-    assert Noise.of(short, np.tile(short, (3, 1))).total == UNKNOWN_NOISE
+    assert CurveNoise.of(short, None) == CurveNoise(None, None)
+    assert CurveNoise.of(short, None).total == UNKNOWN_NOISE
+    assert CurveNoise.of(short, np.tile(short, (3, 1))).total == UNKNOWN_NOISE
 
 
 def test_the_larger_noise_counts() -> None:
     curve, tiles = with_tiles(bell(21, 10, 3.0), noise=0.02)
-    noise = Noise.of(curve, tiles)
+    noise = CurveNoise.of(curve, tiles)
     assert noise.disagreement == disagreement(tiles)
     assert noise.roughness == roughness(curve)
     assert noise.total == max(disagreement(tiles), roughness(curve))
@@ -341,8 +341,8 @@ def test_a_peak_among_more_slices_must_stand_out_more() -> None:
 def test_the_needed_rise_decides() -> None:
     curve = bell(21, 10, 2.0)
     needed = significance(21)
-    assert shape_reasons(curve, Noise(0.5 / needed, 1e-4)) == []
-    assert shape_reasons(curve, Noise(0.99 / needed, 1e-4)) == [Reason.FLAT_CURVE]
+    assert shape_reasons(curve, CurveNoise(0.5 / needed, 1e-4)) == []
+    assert shape_reasons(curve, CurveNoise(0.99 / needed, 1e-4)) == [Reason.FLAT_CURVE]
 
 
 # The peak between slices
@@ -629,7 +629,7 @@ def test_tiles_that_cover_a_part_tell_the_noise_of_the_whole(n: int) -> None:
     found = []
     for seed in range(40):
         whole, tiles = with_tiles(curve, noise, seed)
-        found.append(Noise.of(whole, tiles[:9], covered=9 / 16).disagreement)
+        found.append(CurveNoise.of(whole, tiles[:9], covered=9 / 16).disagreement)
     assert np.median(found) == pytest.approx(noise, rel=0.25)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dioptre.evaluate.calibration_metrics import Trust, auroc, reliability, risk_coverage
+from dioptre.evaluate.calibration_metrics import ConfidenceCounts, auroc, reliability, risk_coverage
 
 
 def test_confidence_that_is_true_has_no_calibration_error() -> None:
@@ -38,9 +38,10 @@ def test_answers_that_are_counted_in_parts_are_worth_what_they_are_together() ->
     confidence, risk = rng.random(2000), rng.random(2000)
     errors = rng.integers(-9, 10, 2000).astype(np.float64)
     focused = risk < 0.2
-    whole = Trust.of(confidence, risk, errors, focused)
+    whole = ConfidenceCounts.of(confidence, risk, errors, focused)
     half = [
-        Trust.of(confidence[at], risk[at], errors[at], focused[at]) for at in (slice(700), slice(700, None))
+        ConfidenceCounts.of(confidence[at], risk[at], errors[at], focused[at])
+        for at in (slice(700), slice(700, None))
     ]
     for name, value in (half[0] + half[1]).to_json().items():
         assert value == (whole.to_json()[name] if name == "risks" else pytest.approx(whole.to_json()[name]))
@@ -54,7 +55,7 @@ def test_answers_that_are_counted_in_parts_are_worth_what_they_are_together() ->
 
 def test_a_risk_has_its_price() -> None:
     risk, errors = np.array([0.01, 0.05, 0.2, 0.6]), np.array([0.0, 9.0, 0.0, 9.0])
-    found = Trust.of(1 - risk, risk, errors, risk <= 0.2)
+    found = ConfidenceCounts.of(1 - risk, risk, errors, risk <= 0.2)
     assert [found.at_risk(one) for one in (0.01, 0.05, 0.2)] == [(0.25, 0.0), (0.5, 0.5), (0.75, 1 / 3)]
     assert (found.focused, found.false_confident) == (3, 1)
     assert found.to_json()["false_confident"] == 0.25

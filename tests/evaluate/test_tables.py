@@ -10,11 +10,13 @@ from dioptre.evaluate import formats, paper
 from dioptre.evaluate.aggregate import tally
 from dioptre.evaluate.page import TINTS
 from dioptre.evaluate.predict import ORACLE, SCHEMA
-from dioptre.evaluate.provenance import Origin, Role
+from dioptre.evaluate.provenance import Provenance, Role
 from dioptre.evaluate.tables import Counted, Group, PaperTable, paper_tables
 from dioptre.problem import Problem
 
-ORIGIN = Origin("hash", True, "test", 4, 1, device="center", camera="pixel3", seed=7, positions=49, scenes=2)
+ORIGIN = Provenance(
+    "hash", True, "test", 4, 1, device="center", camera="pixel3", seed=7, positions=49, scenes=2
+)
 
 
 def rows_of(
@@ -45,7 +47,7 @@ def rows_of(
     ]
 
 
-def counted(rows: list[dict[str, object]], origin: Origin = ORIGIN) -> Counted:
+def counted(rows: list[dict[str, object]], origin: Provenance = ORIGIN) -> Counted:
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
     halves = [table.slice(0, len(table) // 2), table.slice(len(table) // 2)]
     return Counted(origin, tally(halves, 49))

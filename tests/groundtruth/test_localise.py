@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 from scipy.ndimage import map_coordinates
 
-from dioptre.groundtruth.localise import Seen, localise
+from dioptre.groundtruth.localise import Observations, localise
 
 TEXTURE = cv2.GaussianBlur(np.random.default_rng(0).random((120, 160)).astype(np.float32), (0, 0), 1.5)
 
@@ -23,7 +23,7 @@ def test_places_are_told_to_hundredths_of_a_pixel_in_other_light_and_turned() ->
     form = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     second = first @ form.T + shift
     places = np.concatenate([first, second + rng.normal(0, 0.2, second.shape)])
-    seen = Seen(
+    seen = Observations(
         np.tile(np.arange(40), 2),
         np.repeat([0, 1], 40),
         places,
@@ -39,5 +39,5 @@ def test_places_are_told_to_hundredths_of_a_pixel_in_other_light_and_turned() ->
 def test_what_shows_something_else_is_not_good() -> None:
     other = np.random.default_rng(5).random((120, 160)).astype(np.float32)
     eye = np.broadcast_to(np.eye(2), (2, 2, 2))
-    seen = Seen(np.zeros(2, np.int64), np.arange(2), np.zeros((2, 2)), eye, np.ones(2, np.float32))
+    seen = Observations(np.zeros(2, np.int64), np.arange(2), np.zeros((2, 2)), eye, np.ones(2, np.float32))
     assert not localise([TEXTURE, other], seen)[1].any()

@@ -8,7 +8,7 @@ import pytest
 from dioptre.errors import InputError
 from dioptre.groundtruth.mvs import (
     PLANES,
-    View,
+    RectifiedView,
     channels,
     confidence,
     dioptres_to_plane,
@@ -31,7 +31,7 @@ def texture(seed: int) -> np.ndarray:
     return np.clip(0.5 + 4 * (fine - 0.5), 0.05, 1).astype(np.float32)
 
 
-def looked_at(depth: float, seed: int = 0, plain: bool = False) -> list[View]:
+def looked_at(depth: float, seed: int = 0, plain: bool = False) -> list[RectifiedView]:
     """Five pinhole pictures of a wall that faces them, so many dioptres away."""
     wall = np.full((512, 512), 0.4, np.float32) if plain else texture(seed)
     rng = np.random.default_rng(seed)
@@ -43,7 +43,7 @@ def looked_at(depth: float, seed: int = 0, plain: bool = False) -> list[View]:
         down = (at[0] - (ROWS - 1) / 2) + FOCAL * depth * centre[1] + 256
         picture = cv2.remap(wall, across.astype(np.float32), down.astype(np.float32), cv2.INTER_LINEAR)
         noisy = picture + 0.01 * rng.standard_normal(picture.shape)
-        views.append(View(noisy.astype(np.float32), FOCAL, np.eye(3), centre))
+        views.append(RectifiedView(noisy.astype(np.float32), FOCAL, np.eye(3), centre))
     return views
 
 

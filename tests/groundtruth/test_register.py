@@ -17,9 +17,9 @@ from dioptre.groundtruth.register import (
     search_motion,
 )
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View, render_stack
+from dioptre.simulate.render import PatchView, render_stack
 from dioptre.simulate.scene import Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import Noise, native_to_pixels, read_native
 from dioptre.simulate.texture import dead_leaves
@@ -28,7 +28,7 @@ N = 128
 SHARP = 12
 CAMERA = replace(CameraModel.pixel3(), grid=FocusGrid(FocusGrid.learnaf().dioptres[12:37]))
 PINHOLE = replace(CAMERA, aperture_factor=0.02)  # sharp at every position
-EVEN = replace(Device.center(), tilt=0.0)  # its blur keeps its centroid, so that only geometry moves
+EVEN = replace(PhoneOptics.center(), tilt=0.0)  # its blur keeps its centroid, so that only geometry moves
 
 
 def simulated(
@@ -36,12 +36,12 @@ def simulated(
     at: tuple[float, float],
     axis: np.ndarray | None = None,
     noise: Noise | None = None,
-    device: Device = EVEN,
+    device: PhoneOptics = EVEN,
     seed: int = 0,
 ) -> np.ndarray:
     """Returns (slice, 2, N, N) of a textured plane at position SHARP; `axis` is where the optical axis is."""
     rng = np.random.default_rng(seed)
-    view = View(PointSpread(camera, device, at), N + 4)
+    view = PatchView(PointSpread(camera, device, at), N + 4)
     n = fine_size(N + 4, view.margin(12.0))
     picture = 0.4 * soften(dead_leaves(n, n, rng, 3.0, 120.0))
     scene = Scene((Layer(picture, float(camera.grid.dioptres[SHARP])),), view.margin(12.0))

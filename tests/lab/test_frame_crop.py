@@ -3,8 +3,8 @@ import pytest
 
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel
-from dioptre.simulate.device import Device
-from dioptre.simulate.frame import Seen, render_strips
+from dioptre.simulate.device import PhoneOptics
+from dioptre.simulate.frame import WorldView, render_strips
 from dioptre.simulate.rig import lone_phone
 from dioptre.simulate.sensor import LEVELS, Noise
 from dioptre.simulate.world import FULL, Surface, World
@@ -19,9 +19,9 @@ def board(depth: float, half: float = 0.0) -> Surface:
     return Surface("board", place, np.eye(3), np.array([half, half, 0.0]), TEXTURE, np.zeros(2), FULL)
 
 
-SEEN = Seen(
+SEEN = WorldView(
     World((board(5.0, 0.004), board(2.0)), 2 * CAMERA.focal_length_px),
-    lone_phone(Device.center()),
+    lone_phone(PhoneOptics.center()),
     CAMERA,
     (160, 200),
 )

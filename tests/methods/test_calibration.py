@@ -11,9 +11,9 @@ from dioptre.methods.calibration import (
     SHIPPED,
     THIN_LENS,
     Calibration,
+    CalibrationLine,
+    DisparityError,
     Fit,
-    Line,
-    Trust,
     bilinear_weights,
     find_calibration,
 )
@@ -28,7 +28,10 @@ def small() -> Calibration:
         grid=FocusGrid.uniform(n=9),
         frame=(300, 400),
         gain=np.array([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]]),
-        fits={"one": Fit(Trust(0.2, 0.01, 64.0)), "other": Fit(Trust(), Line(-0.5, 0.01, 0.9))},
+        fits={
+            "one": Fit(DisparityError(0.2, 0.01, 64.0)),
+            "other": Fit(DisparityError(), CalibrationLine(-0.5, 0.01, 0.9)),
+        },
     )
 
 
@@ -61,8 +64,8 @@ def test_the_identity_follows_every_number(small: Calibration) -> None:
     gain[0, 0] += 1e-6
     others = [
         replace(small, gain=gain),
-        replace(small, fits={**small.fits, "other": Fit(Trust(), Line(-0.5, 0.02, 0.9))}),
-        replace(small, fits={**small.fits, "one": Fit(Trust(0.31))}),
+        replace(small, fits={**small.fits, "other": Fit(DisparityError(), CalibrationLine(-0.5, 0.02, 0.9))}),
+        replace(small, fits={**small.fits, "one": Fit(DisparityError(0.31))}),
         replace(small, grid=FocusGrid.uniform(n=10)),
         replace(small, frame=(300, 401)),
     ]
@@ -85,7 +88,7 @@ def test_impossible_values_are_refused(small: Calibration, changed: dict[str, ob
 
 
 def test_a_line_may_bend_where_the_disparity_is_0() -> None:
-    line = Line(-2.0, 0.5, 0.75)
+    line = CalibrationLine(-2.0, 0.5, 0.75)
     np.testing.assert_allclose(line.at(np.array([-4.0, 0.0, 1.0])), [6.5, 0.5, -1.5])
 
 
@@ -98,13 +101,13 @@ def test_a_calibration_without_a_method_says_which_it_has(small: Calibration) ->
 @pytest.mark.parametrize("line", [(0.0, 0.0), (np.nan, 0.0), (1.0, np.inf), (1.0, 0.0, 0.0)])
 def test_a_line_that_cannot_be_followed_is_refused(line: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="slope"):
-        Line(*line)
+        CalibrationLine(*line)
 
 
 @pytest.mark.parametrize("trust", [(0.0, 0.0, 1.0), (0.1, -1.0, 1.0), (0.1, 0.0, 0.5), (np.nan, 0.0, 1.0)])
 def test_trust_in_nothing_is_refused(trust: tuple[float, float, float]) -> None:
     with pytest.raises(InputError, match="spread"):
-        Trust(*trust)
+        DisparityError(*trust)
 
 
 @pytest.mark.parametrize(

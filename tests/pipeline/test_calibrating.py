@@ -22,7 +22,7 @@ from dioptre.pipeline.calibrating import (
     ransac_line,
 )
 from dioptre.pipeline.settings import CalibrationJob
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.store.patches import StoreFormat, StoreWriter
@@ -131,7 +131,7 @@ def test_planes_show_the_field_of_a_phone(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("dioptre.pipeline.calibrating.PLANES_M", (0.2,))
     monkeypatch.setattr("dioptre.pipeline.calibrating.TABLE", (3, 3))
     monkeypatch.setattr("dioptre.pipeline.calibrating.FOCI", 3)
-    looks = look_at_planes(CAMERA, Device.center(), find_calibration("center"), np.random.default_rng(0))
+    looks = look_at_planes(CAMERA, PhoneOptics.center(), find_calibration("center"), np.random.default_rng(0))
     assert len(looks.focus) == 27
     expected = find_calibration("center").gain_at(looks.where) * looks.defocus
     assert np.median(np.abs(looks.match.shifts - expected)) < 0.15

@@ -11,10 +11,16 @@ from dioptre.cameras.simulated import SimulatedCamera
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, FocusGrid, depth_to_blur
 from dioptre.pipeline.camera_fit import disparity, fit_blur, fit_disc, fit_line, transfer
-from dioptre.pipeline.camera_model import Measured, measure_camera, own_scale, positions_in, write_camera
+from dioptre.pipeline.camera_model import (
+    MeasuredCamera,
+    measure_camera,
+    own_scale,
+    positions_in,
+    write_camera,
+)
 from dioptre.pipeline.settings import Sweep
 from dioptre.simulate.capture import Conditions
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.lens import Actuator, VoiceCoil
 from dioptre.simulate.live_scene import draw_target
 
@@ -28,7 +34,7 @@ LADDERS = {
 def before_target(make: str, actuator: Actuator, settle_s: float = 0.05) -> SimulatedCamera:
     rng = np.random.default_rng(1)
     camera = replace(MAKES[make](), grid=LADDERS[make])
-    stage = draw_target(camera, Device(), rng, Conditions())
+    stage = draw_target(camera, PhoneOptics(), rng, Conditions())
     return SimulatedCamera(stage, VoiceCoil(camera, actuator, 0.0, rng), rng, settle_s=settle_s)
 
 
@@ -37,12 +43,12 @@ def growth_of(camera: CameraModel, depth: float) -> float:
 
 
 @pytest.fixture(scope="module", params=list(LADDERS))
-def found(request: pytest.FixtureRequest) -> tuple[Measured, SimulatedCamera]:
+def found(request: pytest.FixtureRequest) -> tuple[MeasuredCamera, SimulatedCamera]:
     camera = before_target(request.param, replace(Actuator.exact(), play_um=8.0, settling_s=0.0))
     return measure_camera(camera, request.param, Sweep()), camera
 
 
-def test_growth_is_recovered_within_a_tenth(found: tuple[Measured, SimulatedCamera]) -> None:
+def test_growth_is_recovered_within_a_tenth(found: tuple[MeasuredCamera, SimulatedCamera]) -> None:
     measured, camera = found
     truth = growth_of(camera.stage.camera, camera.stage.depth)
     assert measured.growth_px == pytest.approx(truth, rel=0.1)
@@ -50,7 +56,7 @@ def test_growth_is_recovered_within_a_tenth(found: tuple[Measured, SimulatedCame
     assert abs(measured.growth_px / truth - 1) < max(measured.sure, 0.02)
 
 
-def test_disparity_is_recovered_within_a_tenth(found: tuple[Measured, SimulatedCamera]) -> None:
+def test_disparity_is_recovered_within_a_tenth(found: tuple[MeasuredCamera, SimulatedCamera]) -> None:
     measured, camera = found
     truth = camera.stage.camera.split * growth_of(camera.stage.camera, camera.stage.depth)
     assert measured.disparity_px is not None
@@ -58,7 +64,7 @@ def test_disparity_is_recovered_within_a_tenth(found: tuple[Measured, SimulatedC
     assert measured.split == pytest.approx(0.25, rel=0.1)
 
 
-def test_backlash_is_recovered_within_a_tenth(found: tuple[Measured, SimulatedCamera]) -> None:
+def test_backlash_is_recovered_within_a_tenth(found: tuple[MeasuredCamera, SimulatedCamera]) -> None:
     measured, camera = found
     make = camera.stage.camera
     lens, middle = VoiceCoil(make, Actuator.exact(), 0.0, np.random.default_rng(0)), len(make.grid) // 2
@@ -70,7 +76,7 @@ def test_backlash_is_recovered_within_a_tenth(found: tuple[Measured, SimulatedCa
 
 
 def test_the_file_is_what_the_networks_are_told(
-    found: tuple[Measured, SimulatedCamera], tmp_path_factory: pytest.TempPathFactory
+    found: tuple[MeasuredCamera, SimulatedCamera], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     measured, camera = found
     path = tmp_path_factory.mktemp("camera") / "mine.toml"
@@ -80,7 +86,7 @@ def test_the_file_is_what_the_networks_are_told(
     assert steps.travel == (float(camera.grid.dioptres[0]), float(camera.grid.dioptres[-1]))
 
 
-def test_a_lens_that_has_settled_needs_no_more_time(found: tuple[Measured, SimulatedCamera]) -> None:
+def test_a_lens_that_has_settled_needs_no_more_time(found: tuple[MeasuredCamera, SimulatedCamera]) -> None:
     assert found[0].settle_s == 0.0
 
 

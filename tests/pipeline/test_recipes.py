@@ -5,7 +5,7 @@ import pytest
 
 from dioptre.methods import METHODS
 from dioptre.methods.learned import Learned
-from dioptre.pipeline.recipes import SHIPPED, Catalogue, RegisteredStore, ShippedNetwork, Stage
+from dioptre.pipeline.recipes import SHIPPED, Catalogue, RegisteredStore, ShippedNetwork, TrainingStage
 from dioptre.pipeline.settings import Simulation
 from dioptre.train.recipe import BuildsOn, Recipe
 
@@ -41,7 +41,7 @@ def test_stages_come_after_what_they_build_on(name: str) -> None:
 
 def test_a_catalogue_that_cannot_be_run_is_refused() -> None:
     stores = {"some": Simulation(16, 0)}
-    stage = Stage("a", Recipe(), ("some",))
+    stage = TrainingStage("a", Recipe(), ("some",))
     with pytest.raises(ValueError, match="the stage a needs none"):
         Catalogue(stores, (ShippedNetwork((replace(stage, start_from="none"),)),))
     with pytest.raises(ValueError, match="the stage a needs other"):

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from dioptre.evaluate.aggregate import tally
-from dioptre.evaluate.examples import AMBIGUOUS, BREATHING, NOISE, SPREAD, Gallery
+from dioptre.evaluate.examples import AMBIGUOUS, BREATHING, NOISE, SPREAD, ExampleSet
 from dioptre.evaluate.predict import SCHEMA
-from dioptre.evaluate.provenance import Origin, Role
+from dioptre.evaluate.provenance import Provenance, Role
 from dioptre.evaluate.tables import Counted, paper_tables
 from dioptre.pipeline.report_figures import ONE_LOOK, WHOLE_STACK, Illustration, Predicted, illustrate
 
@@ -18,16 +18,16 @@ pytest.importorskip("matplotlib")
 N, TRUTH = 49, 20
 WHY = (*(SPREAD,) * 6, NOISE, BREATHING, AMBIGUOUS)
 LIGHT = tuple("dark" if at in (1, 3, 6) else "normal" for at in range(len(WHY)))
-ORIGIN = Origin("hash", True, "test", len(WHY), 1, positions=N, camera="pixel3")
+ORIGIN = Provenance("hash", True, "test", len(WHY), 1, positions=N, camera="pixel3")
 
 
-def gallery() -> Gallery:
+def gallery() -> ExampleSet:
     rng, count = np.random.default_rng(0), len(WHY)
     curves = np.zeros((count, 2, N), np.float32)
     curves[:, 0, 30] = curves[:, 1, 40] = 1
     posteriors = np.zeros((2, N, N), np.float32)
     posteriors[0, :, 30] = posteriors[1, :, TRUTH] = 1
-    return Gallery(
+    return ExampleSet(
         np.arange(count),
         np.array([f"scene_{at}" for at in range(count)]),
         np.array(WHY),
@@ -41,7 +41,7 @@ def gallery() -> Gallery:
     )
 
 
-def predicted(origin: Origin = ORIGIN, shown: Gallery | None = None) -> Predicted:
+def predicted(origin: Provenance = ORIGIN, shown: ExampleSet | None = None) -> Predicted:
     rows = [
         dict.fromkeys(SCHEMA.names)
         | {"method": method, "problem": problem, "steps": steps, "scene": "s", "patch": at, "start": start}

@@ -9,7 +9,7 @@ from dioptre.optics import CameraModel
 from dioptre.pipeline.importing import import_captures
 from dioptre.pipeline.settings import Captures, Import, Simulation
 from dioptre.pipeline.simulate_captures import camera_of, rig_of, simulate_captures
-from dioptre.simulate.frame import Seen
+from dioptre.simulate.frame import WorldView
 from dioptre.simulate.sweeps import Light
 from dioptre.store.patches import open_patches
 from dioptre.store.published.layout import is_tree
@@ -22,7 +22,7 @@ def quiet(_done: int, _total: int) -> None:
     pass
 
 
-def sure_everywhere(seen: Seen, light: Light) -> np.ndarray:
+def sure_everywhere(seen: WorldView, light: Light) -> np.ndarray:
     del light
     return np.ones((seen.frame[0] // 4, seen.frame[1] // 4), np.float32)
 

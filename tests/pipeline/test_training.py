@@ -11,7 +11,7 @@ from dioptre.store.patches import open_patches
 torch = pytest.importorskip("torch")
 
 from dioptre.methods.measure import THREADS  # noqa: E402
-from dioptre.pipeline.recipes import Catalogue, RegisteredStore, ShippedNetwork, Stage  # noqa: E402
+from dioptre.pipeline.recipes import Catalogue, RegisteredStore, ShippedNetwork, TrainingStage  # noqa: E402
 from dioptre.pipeline.settings import Simulation  # noqa: E402
 from dioptre.pipeline.training import train_shipped  # noqa: E402
 from dioptre.posterior import Decision  # noqa: E402
@@ -36,14 +36,14 @@ TINY = Catalogue(
     (
         ShippedNetwork(
             (
-                Stage("begun", MOVE, BOTH, settings=QUICK),
-                Stage("move", replace(MOVE, target="optics"), BOTH, "begun", settings=QUICK),
+                TrainingStage("begun", MOVE, BOTH, settings=QUICK),
+                TrainingStage("move", replace(MOVE, target="optics"), BOTH, "begun", settings=QUICK),
             )
         ),
-        ShippedNetwork((Stage("looks", LOOKS, BOTH, "move", settings=QUICK),), half=False),
-        ShippedNetwork((Stage("stack", STACK, STILL, settings=QUICK),), shipped=False),
+        ShippedNetwork((TrainingStage("looks", LOOKS, BOTH, "move", settings=QUICK),), half=False),
+        ShippedNetwork((TrainingStage("stack", STACK, STILL, settings=QUICK),), shipped=False),
         ShippedNetwork(
-            (Stage("step", LATER, BOTH, "", ("move",), "begun", QUICK),), decision=Decision.MEDIAN
+            (TrainingStage("step", LATER, BOTH, "", ("move",), "begun", QUICK),), decision=Decision.MEDIAN
         ),
     ),
 )

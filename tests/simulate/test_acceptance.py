@@ -8,9 +8,9 @@ from scipy.ndimage import map_coordinates
 from scipy.signal import fftconvolve
 
 from dioptre.optics import CameraModel, breathing, depth_to_blur
-from dioptre.simulate.device import LEFT_SHARE, SHADING, Device
+from dioptre.simulate.device import LEFT_SHARE, SHADING, PhoneOptics
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View, render, render_stack
+from dioptre.simulate.render import PatchView, render, render_stack
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import LEVELS, Noise, read_native, upsample_rows
 from dioptre.simulate.texture import dead_leaves
@@ -33,7 +33,7 @@ def diameter(image: np.ndarray) -> float:
 
 @pytest.mark.parametrize("depth_m", [0.102, 0.2, 0.5, 2.0])
 def test_a_point_blurs_to_the_thin_lens_diameter_at_every_position(depth_m: float) -> None:
-    spread = PointSpread(FULL_APERTURE, Device(), (0.0, 0.0))
+    spread = PointSpread(FULL_APERTURE, PhoneOptics(), (0.0, 0.0))
     for focus in FULL_APERTURE.grid.dioptres:
         blur = float(depth_to_blur(FULL_APERTURE, float(focus), 1 / depth_m))
         if abs(blur) < 0.5:
@@ -45,7 +45,7 @@ def test_a_point_blurs_to_the_thin_lens_diameter_at_every_position(depth_m: floa
 
 
 def test_blur_grows_by_059_pixels_an_index() -> None:
-    spread = PointSpread(CAMERA, Device(), (0.0, 0.0))
+    spread = PointSpread(CAMERA, PhoneOptics(), (0.0, 0.0))
     grid = CAMERA.grid.dioptres
     for middle in (8, 24, 40):
         far = min(middle + 20, 48)
@@ -56,7 +56,7 @@ def test_blur_grows_by_059_pixels_an_index() -> None:
 @pytest.mark.parametrize(("row", "col"), [(2, 4), (0, 0), (3, 7)])
 def test_a_constant_scene_shows_the_shading_at_any_depth(row: int, col: int) -> None:
     at = -948.0 + col * 237, -696.0 + row * 348
-    view = View(PointSpread(CAMERA, Device(), at), 24)
+    view = PatchView(PointSpread(CAMERA, PhoneOptics(), at), 24)
     n = fine_size(24, view.margin())
     for depth in (0.3, 5.0, 9.5):
         scene = Scene((Layer(np.ones((n, n), np.float32), depth),), view.margin())
@@ -67,7 +67,7 @@ def test_a_constant_scene_shows_the_shading_at_any_depth(row: int, col: int) -> 
 
 
 def test_exposure_falls_by_8_per_cent_over_the_stack() -> None:
-    view = View(PointSpread(CAMERA, Device(), (0.0, 0.0)), 16)
+    view = PatchView(PointSpread(CAMERA, PhoneOptics(), (0.0, 0.0)), 16)
     n = fine_size(16, view.margin())
     scene = Scene((Layer(np.ones((n, n), np.float32), 5.0),), view.margin())
     mean = render_stack(scene, view, CAMERA.grid.dioptres[[0, 48]]).mean(axis=(1, 2, 3))
@@ -77,7 +77,7 @@ def test_exposure_falls_by_8_per_cent_over_the_stack() -> None:
 @pytest.mark.parametrize("at", [(0.0, 0.0), (900.0, 0.0), (-700.0, 600.0)])
 def test_breathing_moves_a_point_as_the_magnification_says(at: tuple[float, float]) -> None:
     pinhole = replace(CAMERA, aperture_factor=0.02)  # sharp at every position
-    view = View(PointSpread(pinhole, Device(), at), 128)
+    view = PatchView(PointSpread(pinhole, PhoneOptics(), at), 128)
     n = fine_size(128, view.margin())
     y, x = np.mgrid[:n, :n]
     picture = np.exp(-((x - n / 2 + 0.5) ** 2 + (y - n / 2 + 0.5) ** 2) / (2 * (2 * FINE) ** 2)).astype(
@@ -146,7 +146,7 @@ def test_blur_of_stacks_over_the_field_grows_as_on_real_ones() -> None:
     rng, size, away = np.random.default_rng(0), 128, 16
     growth = []
     for at in ((0.0, 0.0), (800.0, -500.0), (-600.0, 300.0), (300.0, 600.0)):
-        view = View(PointSpread(CAMERA, Device(), at), size)
+        view = PatchView(PointSpread(CAMERA, PhoneOptics(), at), size)
         n = fine_size(size, view.margin())
         picture = soften(dead_leaves(n, n, rng, 3.0, 200.0))
         scene = Scene((Layer(picture, float(CAMERA.grid.dioptres[24])),), view.margin())

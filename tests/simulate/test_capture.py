@@ -8,11 +8,11 @@ from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate import capture
 from dioptre.simulate.capture import Conditions, depths_within, draw_patch, draw_scene, draw_surfaces
 from dioptre.simulate.depth_photograph import DepthPhotograph
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.layout import KINDS, Layout
 from dioptre.simulate.light import Lighting
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View
+from dioptre.simulate.render import PatchView
 from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import native_to_pixels
 from dioptre.simulate.surface_texture import Clutter
@@ -34,7 +34,9 @@ def surfaces() -> list[np.ndarray]:
 
 
 def draw(surfaces: list[np.ndarray], seed: int, conditions: Conditions = EASY, **rest: object):
-    return draw_patch(CAMERA, Device.center(), surfaces, np.random.default_rng(seed), conditions, 64, **rest)
+    return draw_patch(
+        CAMERA, PhoneOptics.center(), surfaces, np.random.default_rng(seed), conditions, 64, **rest
+    )
 
 
 def test_a_patch_is_the_same_whoever_draws_it(surfaces: list[np.ndarray]) -> None:
@@ -79,7 +81,7 @@ def test_light_and_dark_are_of_the_same_scene(surfaces: list[np.ndarray]) -> Non
 
 
 def test_scenes_of_every_kind_spread_over_the_ladder(surfaces: list[np.ndarray]) -> None:
-    rng, view = np.random.default_rng(1), View(PointSpread(CAMERA, Device.center(), (0.0, 0.0)), 32)
+    rng, view = np.random.default_rng(1), PatchView(PointSpread(CAMERA, PhoneOptics.center(), (0.0, 0.0)), 32)
     for kind in KINDS:
         scenes = [draw_scene(kind, CAMERA, surfaces, view, rng, Conditions()) for _ in range(30)]
         depths = np.array([np.median(scene.depth_map(32)) for scene in scenes])
@@ -89,11 +91,11 @@ def test_scenes_of_every_kind_spread_over_the_ladder(surfaces: list[np.ndarray])
 
 
 def test_the_left_phone_sees_the_same_scene_nearer(surfaces: list[np.ndarray]) -> None:
-    closer = replace(Device.center(), closer_m=0.011)
+    closer = replace(PhoneOptics.center(), closer_m=0.011)
     for seed in range(3):
         rest = (surfaces, np.random.default_rng(seed), EASY, 32)
         near = draw_patch(CAMERA, closer, *rest)
-        far = draw_patch(CAMERA, Device.center(), surfaces, np.random.default_rng(seed), EASY, 32)
+        far = draw_patch(CAMERA, PhoneOptics.center(), surfaces, np.random.default_rng(seed), EASY, 32)
         assert near.depth > far.depth
         if far.kind == "plane":
             assert 1 / far.depth - 1 / near.depth == pytest.approx(0.011, rel=1e-4)
@@ -108,7 +110,7 @@ def test_the_left_phone_sees_the_same_scene_nearer(surfaces: list[np.ndarray]) -
     ids=lambda camera: camera.name,
 )
 def test_other_cameras_just_work(camera: CameraModel, surfaces: list[np.ndarray]) -> None:
-    patch = draw_patch(camera, Device.center(), surfaces, np.random.default_rng(2), EASY, 64)
+    patch = draw_patch(camera, PhoneOptics.center(), surfaces, np.random.default_rng(2), EASY, 64)
     assert patch.native.shape == (len(camera.grid), 2, 34, 64)
     assert 0 <= patch.truth < len(camera.grid)
 
@@ -119,7 +121,7 @@ def test_the_axis_of_an_exact_lens_stays_where_it_is(
 ) -> None:
     axes = []
 
-    def spy(scene: Scene, view: View, focus: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    def spy(scene: Scene, view: PatchView, focus: np.ndarray, axis: np.ndarray) -> np.ndarray:
         axes.append(axis)
         return np.zeros((len(focus), 2, view.size, view.size), dtype=np.float32)
 
@@ -165,7 +167,7 @@ def test_surfaces_of_a_scene_differ_in_brightness_and_have_mean_1_together() -> 
 def test_breathing_can_be_switched_off(surfaces: list[np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def spy(scene: Scene, view: View, focus: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    def spy(scene: Scene, view: PatchView, focus: np.ndarray, axis: np.ndarray) -> np.ndarray:
         seen.append(view.magnification(float(focus[-1])))
         return np.zeros((len(focus), 2, view.size, view.size), dtype=np.float32)
 

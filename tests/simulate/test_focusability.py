@@ -3,16 +3,16 @@
 import numpy as np
 
 from dioptre.optics import CameraModel
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.focusability import LEAST, focus_contrast
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View
+from dioptre.simulate.render import PatchView
 from dioptre.simulate.scene import Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import Noise
 from dioptre.simulate.texture import dead_leaves
 
 CAMERA = CameraModel.pixel3()
-VIEW = View(PointSpread(CAMERA, Device(), (0.0, 0.0)), 32, breathing=0.0)
+VIEW = PatchView(PointSpread(CAMERA, PhoneOptics(), (0.0, 0.0)), 32, breathing=0.0)
 N = fine_size(32, VIEW.margin())
 LEAVES = soften(dead_leaves(N, N, np.random.default_rng(0), 3.0, 60.0)) * 2
 

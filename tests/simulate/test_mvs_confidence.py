@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dioptre.optics import CameraModel
-from dioptre.simulate.device import Device
-from dioptre.simulate.frame import Seen, true_depth
+from dioptre.simulate.device import PhoneOptics
+from dioptre.simulate.frame import WorldView, true_depth
 from dioptre.simulate.mvs_confidence import REACH, certain, contrast, sharp_picture
 from dioptre.simulate.rig import lone_phone
 from dioptre.simulate.sensor import Noise
@@ -22,12 +22,12 @@ def board(depth: float, half: float = 0.0, picture: np.ndarray = TEXTURE) -> Sur
     return Surface("board", place, np.eye(3), np.array([half, half, 0.0]), picture, np.zeros(2), FULL)
 
 
-def seen(*surfaces: Surface) -> Seen:
+def seen(*surfaces: Surface) -> WorldView:
     world = World(surfaces, 0.25 * CAMERA.focal_length_px)  # coarse: working pixels can see it
-    return Seen(world, lone_phone(Device.center()), CAMERA, FRAME)
+    return WorldView(world, lone_phone(PhoneOptics.center()), CAMERA, FRAME)
 
 
-def sure(view: Seen, noise: Noise | None = None) -> np.ndarray:
+def sure(view: WorldView, noise: Noise | None = None) -> np.ndarray:
     light, depth = sharp_picture(view, (0, 0), FRAME)
     return certain(light, depth, 0.3, noise or Noise(), FACTOR)
 

@@ -8,9 +8,9 @@ import pytest
 from dioptre.optics import CameraModel
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.depth_images import SURFACES, draw_wide_picture, draw_wide_scene
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View
+from dioptre.simulate.render import PatchView
 
 CAMERA = CameraModel.pixel3()
 SIZE, SCALE = 64, 4
@@ -25,7 +25,7 @@ def surfaces() -> list[np.ndarray]:
 def test_the_same_generator_gives_the_same_picture(surfaces: list[np.ndarray]) -> None:
     def draw(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
         rng = np.random.default_rng(seed)
-        one = draw_wide_picture(CAMERA, Device.center(), surfaces, rng, Conditions(), SIZE, SCALE)
+        one = draw_wide_picture(CAMERA, PhoneOptics.center(), surfaces, rng, Conditions(), SIZE, SCALE)
         assert one.native.shape == (2, SIZE // 2 + 2, SIZE)
         assert one.depths.shape == (SIZE // SCALE, SIZE // SCALE)
         assert np.isfinite(one.depths).all()
@@ -38,7 +38,7 @@ def test_the_same_generator_gives_the_same_picture(surfaces: list[np.ndarray]) -
 
 
 def test_scenes_have_one_to_five_surfaces_and_the_nearest_is_in_front(surfaces: list[np.ndarray]) -> None:
-    view = View(PointSpread(CAMERA, Device.center(), (0.0, 0.0)), SIZE, breathing=0.0)
+    view = PatchView(PointSpread(CAMERA, PhoneOptics.center(), (0.0, 0.0)), SIZE, breathing=0.0)
     flat = replace(Conditions(), layout=replace(Conditions().layout, tilt_indices=0.0))
     counts = set()
     for seed in range(12):

@@ -6,8 +6,8 @@ import pytest
 
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel
-from dioptre.simulate.device import Device
-from dioptre.simulate.frame import Seen, frame_shading, read_frames, render_strips, true_depth
+from dioptre.simulate.device import PhoneOptics
+from dioptre.simulate.frame import WorldView, frame_shading, read_frames, render_strips, true_depth
 from dioptre.simulate.render import render
 from dioptre.simulate.rig import Phone, lone_phone
 from dioptre.simulate.scene import Layer, Scene
@@ -29,12 +29,12 @@ def board(depth: float, half: float = 0.0, lean: float = 0.0) -> Surface:
     return Surface("board", place, axes, np.array([half, half, 0.0]), TEXTURE, np.zeros(2), FULL)
 
 
-def seen(*surfaces: Surface, phone: Phone | None = None, frame: tuple[int, int] = FRAME) -> Seen:
+def seen(*surfaces: Surface, phone: Phone | None = None, frame: tuple[int, int] = FRAME) -> WorldView:
     world = World(surfaces, 2 * CAMERA.focal_length_px)
-    return Seen(world, phone or lone_phone(Device.center()), CAMERA, frame)
+    return WorldView(world, phone or lone_phone(PhoneOptics.center()), CAMERA, frame)
 
 
-def light(view: Seen, focus: float) -> np.ndarray:
+def light(view: WorldView, focus: float) -> np.ndarray:
     strips = render_strips(view, np.array([focus]), np.zeros((1, 2)), np.ones(1, np.float32))
     return np.concatenate([strip[0] for _, strip in strips], axis=1)
 
@@ -49,10 +49,10 @@ def test_a_board_that_faces_the_camera_is_where_it_was_put() -> None:
 
 
 def test_a_camera_aside_sees_near_things_displaced_by_their_parallax() -> None:
-    aside = replace(lone_phone(Device.center()), centre=np.array([0.002, 0.0, 0.0]))
+    aside = replace(lone_phone(PhoneOptics.center()), centre=np.array([0.002, 0.0, 0.0]))
     here, there = (
         true_depth(seen(board(4.0, half=0.003), board(1.0), phone=phone))
-        for phone in (lone_phone(Device.center()), aside)
+        for phone in (lone_phone(PhoneOptics.center()), aside)
     )
     middles = [np.flatnonzero(one[FRAME[0] // 2] > 2).mean() for one in (here, there)]
     assert middles[0] - middles[1] == pytest.approx(0.002 * 4 * seen(board(1.0)).focal_px, abs=1)

@@ -6,8 +6,8 @@ import pytest
 from dioptre.optics import CameraModel
 from dioptre.simulate import world as worlds
 from dioptre.simulate.capture import Conditions
-from dioptre.simulate.device import Device
-from dioptre.simulate.frame import Seen, true_depth
+from dioptre.simulate.device import PhoneOptics
+from dioptre.simulate.frame import WorldView, true_depth
 from dioptre.simulate.layout import mean_step
 from dioptre.simulate.rig import lone_phone
 from dioptre.simulate.world import World, draw_places, draw_room, draw_world
@@ -25,7 +25,7 @@ def places(seed: int) -> World:
 
 
 def depths(world: World, frame: tuple[int, int]) -> np.ndarray:
-    seen = Seen(world, lone_phone(Device.center()), CAMERA, frame)
+    seen = WorldView(world, lone_phone(PhoneOptics.center()), CAMERA, frame)
     return (true_depth(seen, 8) - CAMERA.grid.dioptres[0]) / STEP
 
 
@@ -73,9 +73,9 @@ def test_a_room_has_a_far_wall_and_things_at_all_distances() -> None:
 def test_binned_pixels_are_means_of_the_finer_ones_of_the_same_world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worlds, "LARGEST_PICTURE", 512)
     fine, coarse = (
-        Seen(
+        WorldView(
             draw_world(camera, frame, np.random.default_rng(5), CONDITIONS, binned=side),
-            replace(lone_phone(Device.center()), bend=(-0.02, 0.03)),
+            replace(lone_phone(PhoneOptics.center()), bend=(-0.02, 0.03)),
             camera,
             frame,
         )

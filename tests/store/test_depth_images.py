@@ -10,7 +10,7 @@ from dioptre.errors import FileError, InputError
 from dioptre.optics import FocusGrid
 from dioptre.pipeline.verifying import verify
 from dioptre.stack import codes_to_pixels
-from dioptre.store.depth_images import WidePictures, WidePictureWriter
+from dioptre.store.depth_images import DepthImages, DepthImageWriter
 from dioptre.store.format import StoreFormat
 
 SIZE, SCALE = 16, 4
@@ -25,7 +25,7 @@ def shard(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def write(folder: Path) -> Path:
-    writer = WidePictureWriter(folder, FORM, {"seed": 1}, ("validation", "train"))
+    writer = DepthImageWriter(folder, FORM, {"seed": 1}, ("validation", "train"))
     assert writer.begin() == [0, 1]
     writer.write_shard(1, *shard(1))
     assert writer.begin() == [0]
@@ -35,7 +35,7 @@ def write(folder: Path) -> Path:
 
 
 def test_a_crop_is_a_part_of_the_picture_and_its_defocus(tmp_path: Path) -> None:
-    store = WidePictures(write(tmp_path / "wide"), "train")
+    store = DepthImages(write(tmp_path / "wide"), "train")
     codes, depths, focus = shard(1)
     assert (len(store), store.scale) == (3, SCALE)
     whole, defocus = store.crop(2, 0, 0, SIZE)
@@ -50,11 +50,11 @@ def test_a_crop_is_a_part_of_the_picture_and_its_defocus(tmp_path: Path) -> None
 def test_another_folder_or_split_is_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "wide")
     with pytest.raises(InputError, match="no pictures of the split test"):
-        WidePictures(folder, "test")
+        DepthImages(folder, "test")
     with pytest.raises(FileError, match="finished already"):
-        WidePictureWriter(folder, FORM, {"seed": 1}, ("train",)).begin()
+        DepthImageWriter(folder, FORM, {"seed": 1}, ("train",)).begin()
     with pytest.raises(FileError, match="there is no folder"):
-        WidePictures(tmp_path / "none", "train")
+        DepthImages(tmp_path / "none", "train")
 
 
 @pytest.mark.parametrize("name", ["codes", "depths", "focus"])
@@ -66,7 +66,7 @@ def test_a_shard_that_does_not_fit_is_named(tmp_path: Path, name: str) -> None:
         with file.open("wb") as opened:
             np.savez(opened, **{**arrays, name: damaged})
         with pytest.raises(FileError, match=r"00001\.npz"):
-            len(WidePictures(folder, "train"))
+            len(DepthImages(folder, "train"))
 
 
 def test_a_written_store_is_verified_and_a_changed_one_noticed(tmp_path: Path) -> None:
@@ -79,13 +79,13 @@ def test_a_written_store_is_verified_and_a_changed_one_noticed(tmp_path: Path) -
 
 
 def test_a_depth_that_is_no_number_is_refused(tmp_path: Path) -> None:
-    writer = WidePictureWriter(tmp_path / "s", FORM, {"seed": 1}, ("train",))
+    writer = DepthImageWriter(tmp_path / "s", FORM, {"seed": 1}, ("train",))
     writer.begin()
     codes, depths, focus = shard(0)
     writer.write_shard(0, codes, depths, focus + 1e300)
     writer.finish()
     with pytest.raises(FileError, match="a depth that is no number"):
-        WidePictures(tmp_path / "s", "train").crop(0, 0, 0, SIZE)
+        DepthImages(tmp_path / "s", "train").crop(0, 0, 0, SIZE)
 
 
 def test_a_format_whose_rows_are_not_halved_is_refused(tmp_path: Path) -> None:
@@ -93,4 +93,4 @@ def test_a_format_whose_rows_are_not_halved_is_refused(tmp_path: Path) -> None:
     manifest["format"]["rows_per_native"] = 1
     (tmp_path / "s" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(FileError, match="has codes of shape"):
-        WidePictures(tmp_path / "s", "train").crop(0, 0, 0, SIZE)
+        DepthImages(tmp_path / "s", "train").crop(0, 0, 0, SIZE)

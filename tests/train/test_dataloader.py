@@ -6,15 +6,17 @@ import torch
 
 from dioptre.store.patches import PatchStore
 from dioptre.train import dataloader
-from dioptre.train.dataloader import Feed, JoinedStores
+from dioptre.train.dataloader import DataLoader, JoinedStores
 from tests.train.conftest import POSITIONS, write_store
 
 
 @pytest.fixture
-def supply(store: PatchStore) -> Feed:
+def supply(store: PatchStore) -> DataLoader:
     source = JoinedStores((store,))
     truth = store.column("truth").astype(np.float64)
-    return Feed(source, np.arange(20), truth, 2, dataloader.random_start(POSITIONS), 6, seed=3, flips="both")
+    return DataLoader(
+        source, np.arange(20), truth, 2, dataloader.random_start(POSITIONS), 6, seed=3, flips="both"
+    )
 
 
 def same(one: dataloader.Batch, other: dataloader.Batch) -> bool:
@@ -22,7 +24,7 @@ def same(one: dataloader.Batch, other: dataloader.Batch) -> bool:
     return all(torch.equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-def test_a_batch_is_the_same_whenever_it_is_asked_for(supply: Feed) -> None:
+def test_a_batch_is_the_same_whenever_it_is_asked_for(supply: DataLoader) -> None:
     streamed = list(supply.stream(2, 9))
     assert len(streamed) == 7
     assert all(same(batch, supply.batch(2 + at)) for at, batch in enumerate(streamed))
@@ -30,7 +32,7 @@ def test_a_batch_is_the_same_whenever_it_is_asked_for(supply: Feed) -> None:
     assert not same(replace(supply, seed=4).batch(2), streamed[0])
 
 
-def test_processes_share_a_batch(supply: Feed) -> None:
+def test_processes_share_a_batch(supply: DataLoader) -> None:
     whole = supply.batch(0)
     parts = [replace(supply, part=(rank, 2)).batch(0) for rank in (0, 1)]
     torch.testing.assert_close(torch.cat([part.pixels for part in parts]).sum(), whole.pixels.sum())
@@ -38,7 +40,7 @@ def test_processes_share_a_batch(supply: Feed) -> None:
     assert torch.equal(parts[1].indices, whole.indices[1::2])
 
 
-def test_what_is_fed_is_what_is_stored(supply: Feed, store: PatchStore) -> None:
+def test_what_is_fed_is_what_is_stored(supply: DataLoader, store: PatchStore) -> None:
     batch = replace(supply, flips="none").batch(5)
     rng = np.random.default_rng([3, 5])
     rows = rng.choice(np.arange(20), 6, replace=False)
@@ -47,7 +49,7 @@ def test_what_is_fed_is_what_is_stored(supply: Feed, store: PatchStore) -> None:
     np.testing.assert_array_equal(batch.target.numpy(), store.column("truth")[rows])
 
 
-def test_green_is_the_mean_of_the_views(supply: Feed) -> None:
+def test_green_is_the_mean_of_the_views(supply: DataLoader) -> None:
     two, one = (replace(supply, flips="none", views=views).batch(1).pixels for views in (2, 1))
     torch.testing.assert_close(two.mean(dim=2, keepdim=True), one)
 
@@ -76,7 +78,7 @@ def test_green_may_lie_on_its_side() -> None:
     assert where.tolist() == [[0.5, 0.25], [0.25, 0.5]]
 
 
-def test_the_first_batches_see_a_crop_of_each_patch(supply: Feed) -> None:
+def test_the_first_batches_see_a_crop_of_each_patch(supply: DataLoader) -> None:
     whole = replace(supply, flips="none")
     early, late = (replace(whole, crops=2).batch(number) for number in (1, 2))
     size = whole.batch(1).pixels.shape[-1]
@@ -84,14 +86,14 @@ def test_the_first_batches_see_a_crop_of_each_patch(supply: Feed) -> None:
     assert same(late, whole.batch(2))
 
 
-def test_some_patches_are_shown_without_lens_or_place(supply: Feed) -> None:
+def test_some_patches_are_shown_without_lens_or_place(supply: DataLoader) -> None:
     assert (supply.batch(0).told == 1).all()
     told = torch.cat([replace(supply, untold=0.5).batch(number).told for number in range(20)])
     assert 0.3 < float(told[:, 0].mean()) < 0.7
     assert float((told[:, 0] != told[:, 1]).float().mean()) > 0.1  # one without the other
 
 
-def test_a_crop_is_cut_out_anywhere(supply: Feed) -> None:
+def test_a_crop_is_cut_out_anywhere(supply: DataLoader) -> None:
     source = supply.source
     assert isinstance(source, JoinedStores)
     half = source.stores[0].format.size // 2

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from dioptre.errors import FileError, InputError  # noqa: E402
 from dioptre.methods.depth_network import DepthNetwork  # noqa: E402
 from dioptre.optics import FocusGrid  # noqa: E402
-from dioptre.store.depth_images import WidePictures, WidePictureWriter  # noqa: E402
+from dioptre.store.depth_images import DepthImages, DepthImageWriter  # noqa: E402
 from dioptre.store.format import StoreFormat  # noqa: E402
 from dioptre.train.depth import astray, draw_batch, fit_affine, load_depth, train_depth, unexplained  # noqa: E402
 from dioptre.train.depth_export import export_depth  # noqa: E402
@@ -29,7 +29,7 @@ def one_thread() -> None:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wide") / "store"
-    writer = WidePictureWriter(
+    writer = DepthImageWriter(
         folder, StoreFormat(FocusGrid.uniform(n=9), SIZE, 2, 64.0, 1023.0), {}, ("validation", "train")
     )
     for number in writer.begin():
@@ -62,7 +62,7 @@ def test_a_coarser_map_is_compared_with_means() -> None:
 
 
 def test_a_batch_is_the_same_for_a_step_and_has_as_many_pixels_at_any_size(store: Path) -> None:
-    pictures = WidePictures(store, "train")
+    pictures = DepthImages(store, "train")
     sizes = set()
     for step in range(8):
         (views, defocus), (again, _) = (draw_batch(pictures, TINY, step) for _ in (0, 1))
@@ -89,7 +89,7 @@ def test_a_training_that_was_stopped_ends_with_the_same_weights(store: Path, tmp
     ours, theirs = (load_depth(path)[0].state_dict() for path in (whole, parts))
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
     entries = load_depth(whole)[1]
-    assert entries["data"] == WidePictures(store, "train").manifest["sha256"]
+    assert entries["data"] == DepthImages(store, "train").manifest["sha256"]
 
 
 def test_the_file_answers_as_torch_does(store: Path, tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from dioptre.autofocus.controller import PATIENCE_S, Drive, Rules, refuse_busy
+from dioptre.autofocus.controller import PATIENCE_S, LensController, Rules, refuse_busy
 from dioptre.autofocus.rescaled_camera import lens_positions
-from dioptre.autofocus.run import Run
-from dioptre.autofocus.run_settings import Plan
+from dioptre.autofocus.run import LensRun
+from dioptre.autofocus.run_settings import RunSettings
 from dioptre.autofocus.search import policy_of
 from dioptre.autofocus.tracking import Tracked, Watch, track
 from dioptre.cameras.base import Camera, to_index
@@ -127,15 +127,15 @@ class Autofocus:
         quiet = replace(rules, timeout=None)
         yield from track(
             lambda start: self._run(replace(plan, start=start), rules),
-            lambda: Drive(self.camera, quiet, self._cancelled),
+            lambda: LensController(self.camera, quiet, self._cancelled),
             plan,
             watch or Watch(),
         )
 
-    def _run(self, plan: Plan, rules: Rules) -> FocusResult:
-        drive = Drive(self.camera, rules, self._cancelled, self.on_step)
+    def _run(self, plan: RunSettings, rules: Rules) -> FocusResult:
+        drive = LensController(self.camera, rules, self._cancelled, self.on_step)
         try:
-            return Run(plan, drive).focus()
+            return LensRun(plan, drive).focus()
         except BaseException:  # a fault of the camera's, of `on_step`, or Ctrl-C
             drive.retreat(plan.start)
             raise
@@ -170,7 +170,7 @@ class Autofocus:
             raise InputError(f"limits are the first and the last position, not {first} and {last}")
         return first, last
 
-    def _plan(self, roi: Any) -> Plan:
+    def _plan(self, roi: Any) -> RunSettings:
         """Returns what a run is asked, all of it checked."""
         regions = to_rois(roi, self.camera.shape)
         if len(regions) > 1:
@@ -184,7 +184,7 @@ class Autofocus:
         if steps is not None and not prior.is_even:
             raise InputError("a search by steps knows no prior: leave out prior, or optics")
         method, measure, notes = self._methods(regions[0])
-        return Plan(
+        return RunSettings(
             method, measure, self._looks, self._start(), prior, self.sure, check_risk(self.risk),
             self.fallback is not None, self.on_failure == RETURN, regions[0], steps, own, notes,
             self.fallback == ALWAYS,

@@ -104,7 +104,7 @@ def refuse_busy(camera: Camera) -> None:
 
 
 @dataclass(eq=False)
-class Drive:
+class LensController:
     """A camera within the rules of a run; itself a camera, used by one thread, and closed at its end.
 
     Attributes:

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float
 
-from dioptre.autofocus.controller import Drive, Halt
+from dioptre.autofocus.controller import Halt, LensController
 from dioptre.autofocus.rescaled_camera import SteppedCamera
-from dioptre.autofocus.run_settings import Plan
+from dioptre.autofocus.run_settings import RunSettings
 from dioptre.autofocus.search import NO_LOOK, SearchPolicy, askers_of, policy_of, search, see_camera
 from dioptre.autofocus.stopping import (
     SETTLED,
@@ -32,7 +32,7 @@ from dioptre.autofocus.stopping import (
     is_refuted,
     stays,
 )
-from dioptre.autofocus.sweep import AS_SHARP, Gathered, Measure, Peak, sweep
+from dioptre.autofocus.sweep import AS_SHARP, FrameScorer, Gathered, Peak, sweep
 from dioptre.cameras.base import Camera, Frame, Scaled
 from dioptre.cameras.blur_units import WINDOW, FocusSteps, StepWindow
 from dioptre.confidence.exposure import Exposure
@@ -40,7 +40,7 @@ from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.sweep_statistics import Traces
 from dioptre.confidence.verdict import Asked, Verdict, judge_posterior
 from dioptre.focusing.camera_transfer import OUT_OF_REACH, by_slice
-from dioptre.focusing.focus import beware, to_result
+from dioptre.focusing.focus import flag_assumed_camera, to_result
 from dioptre.focusing.inputs import Ladder, cut, place_of
 from dioptre.focusing.own_positions import in_unit
 from dioptre.focusing.result import FocusResult, Roi
@@ -59,7 +59,7 @@ BESIDE: Final = 3  # indices: else a look is so far from all others
 
 
 @dataclass(eq=False)
-class Run:
+class LensRun:
     """One run under way.
 
     Attributes:
@@ -69,14 +69,14 @@ class Run:
         posterior: What was known last, over the camera's own ladder.
     """
 
-    plan: Plan
-    drive: Drive
+    plan: RunSettings
+    drive: LensController
     gathered: Gathered = field(default_factory=Gathered)
     posterior: Posterior | None = None
 
     def __post_init__(self) -> None:
         self.drive.on_frame = self._keep
-        self._measure = Measure(self.plan.measure)
+        self._measure = FrameScorer(self.plan.measure)
         shape = self.drive.shape if self.plan.roi is None else (self.plan.roi.h, self.plan.roi.w)
         self._measurable = min(shape) >= MIN_SIZE
 
@@ -379,7 +379,7 @@ def _ladder(camera: Camera) -> Ladder:
     return Ladder(camera.grid, window=camera.window if isinstance(camera, SteppedCamera) else None)
 
 
-def _seen(camera: Camera, drive: Drive, before: list[int]) -> list[int]:
+def _seen(camera: Camera, drive: LensController, before: list[int]) -> list[int]:
     """Returns where looks were taken so far, as the method counts, the last one just now."""
     if isinstance(camera, SteppedCamera):
         return [*before, camera.indices[-1]]
@@ -393,7 +393,7 @@ def _verdict(
     posterior: Posterior,
     frames: list[Frame],
     positions: Sequence[int],
-    plan: Plan,
+    plan: RunSettings,
 ) -> Verdict:
     """Returns what is to be thought of a posterior after some looks.
 
@@ -403,7 +403,7 @@ def _verdict(
     held = posterior if ladder.window is None else ladder.window.held(posterior)
     traces = Traces.of(seen)
     asked = Asked(method.key, focuser.identity, traces, np.array(positions), plan.risk)
-    verdict = beware(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
+    verdict = flag_assumed_camera(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
     if not plan.closes or len(positions) < 2:
         return verdict
     if are_turned(traces) and Reason.VIEWS_TURNED not in verdict.reasons:

@@ -12,7 +12,7 @@ from dioptre.posterior import DepthPrior
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class RunSettings:
     """What a run is asked, all of it checked.
 
     Attributes:

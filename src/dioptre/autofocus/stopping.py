@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from dioptre.autofocus.sweep import Gathered, Measure, Peak
+from dioptre.autofocus.sweep import FrameScorer, Gathered, Peak
 from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import WARNINGS, Reason, State
 from dioptre.confidence.sweep_statistics import Traces
@@ -166,7 +166,7 @@ def is_refuted(gathered: Gathered, answer: int) -> bool:
     return abs(nearest - answer) <= THERE and not as_sharp(gathered, nearest)
 
 
-def are_lost(measure: Measure, gathered: Gathered, posterior: Posterior) -> bool:
+def are_lost(measure: FrameScorer, gathered: Gathered, posterior: Posterior) -> bool:
     """Returns whether looks know next to nothing, although one of them is clearly sharper than another."""
     scores = measure.scores(gathered.pixels)
     return bool(posterior.expected_error().min() > LOST and scores.max() > SEEN * scores.min())

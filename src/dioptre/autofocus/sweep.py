@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from dioptre.autofocus.controller import Drive
+from dioptre.autofocus.controller import LensController
 from dioptre.cameras.base import Frame
 from dioptre.confidence.curve import Curve, peak_position
 from dioptre.confidence.exposure import Exposure
@@ -100,7 +100,7 @@ class Peak:
         return (score - float(self.curve.min())) / span if span > 0 else 1.0
 
 
-class Measure:
+class FrameScorer:
     """Who scores frames: a measure of the whole region, or of where its light is.
 
     Args:
@@ -216,8 +216,8 @@ def fitted_peak(places: Int[np.ndarray, " some"], curve: Curve) -> float:
 
 
 def sweep(
-    drive: Drive,
-    measure: Measure,
+    drive: LensController,
+    measure: FrameScorer,
     gathered: Gathered,
     risk: float,
     within: tuple[int, int] | None = None,
@@ -244,8 +244,8 @@ def sweep(
 
 
 def _climb(
-    drive: Drive,
-    measure: Measure,
+    drive: LensController,
+    measure: FrameScorer,
     gathered: Gathered,
     places: Int[np.ndarray, " some"],
     risk: float,
@@ -258,7 +258,7 @@ def _climb(
     return judged(gathered, measure, len(drive.grid), risk)
 
 
-def _take(drive: Drive, gathered: Gathered, places: list[int]) -> None:
+def _take(drive: LensController, gathered: Gathered, places: list[int]) -> None:
     """Takes frames at places that have none, along one way: the shorter one, or that of the backlash."""
     wanted = [one for one in sorted(places) if one not in gathered.frames]
     here, slack = drive.at, drive.rules.backlash
@@ -268,7 +268,7 @@ def _take(drive: Drive, gathered: Gathered, places: list[int]) -> None:
         drive.capture(at)
 
 
-def judged(gathered: Gathered, measure: Measure, n: int, risk: float) -> Peak:
+def judged(gathered: Gathered, measure: FrameScorer, n: int, risk: float) -> Peak:
     """Returns where the peak of what was gathered is, and what it is worth."""
     places, everything = gathered.places, measure.shown(gathered.pixels)
     focuser = measure.method.build()

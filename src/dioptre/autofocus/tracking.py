@@ -14,9 +14,9 @@ from typing import Final
 
 import numpy as np
 
-from dioptre.autofocus.controller import Drive, Halt
-from dioptre.autofocus.run_settings import Plan
-from dioptre.autofocus.sweep import Measure
+from dioptre.autofocus.controller import Halt, LensController
+from dioptre.autofocus.run_settings import RunSettings
+from dioptre.autofocus.sweep import FrameScorer
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError
 from dioptre.focusing.inputs import cut
@@ -97,7 +97,10 @@ class _Level:
 
 
 def track(
-    focus: Callable[[int], FocusResult], open_drive: Callable[[], Drive], plan: Plan, watch: Watch
+    focus: Callable[[int], FocusResult],
+    open_drive: Callable[[], LensController],
+    plan: RunSettings,
+    watch: Watch,
 ) -> Iterator[Tracked]:
     """Yields what became of frame after frame, until the run is cancelled or the camera fails.
 
@@ -124,9 +127,11 @@ def track(
             drive.close()
 
 
-def _watched(drive: Drive, at: int, plan: Plan, watch: Watch, calm: Doing) -> Iterator[Tracked]:
+def _watched(
+    drive: LensController, at: int, plan: RunSettings, watch: Watch, calm: Doing
+) -> Iterator[Tracked]:
     """Yields frames where the lens stands, until the picture has changed and stands still again."""
-    measure, level, before = Measure(plan.measure), _Level([]), None
+    measure, level, before = FrameScorer(plan.measure), _Level([]), None
     drive.act, drive.at = Act.WATCH, at
     changed = 0
     while True:

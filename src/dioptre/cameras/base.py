@@ -104,7 +104,7 @@ class Abortable(Protocol):
         ...
 
 
-class Device(Camera, AbstractContextManager["Device"], Protocol):
+class OpenedCamera(Camera, AbstractContextManager["OpenedCamera"], Protocol):
     """What `open_device` returns: a camera that is closed by leaving its context."""
 
 

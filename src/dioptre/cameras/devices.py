@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
 
-from dioptre.cameras.base import Device
+from dioptre.cameras.base import OpenedCamera
 from dioptre.errors import InputError
 
 
@@ -45,7 +45,7 @@ SCHEMES: Final[Mapping[str, Scheme]] = {
 }
 
 
-def open_device(address: str) -> Device:
+def open_device(address: str) -> OpenedCamera:
     """Returns the camera at an address, open; leaving its context closes it.
 
     Raises:
@@ -63,5 +63,5 @@ def open_device(address: str) -> Device:
         if error.name != f"dioptre.cameras.{scheme}":
             raise
         raise InputError(f"this dioptre has no adapter for {scheme}") from None
-    device: Device = module.open_device(rest)
+    device: OpenedCamera = module.open_device(rest)
     return device

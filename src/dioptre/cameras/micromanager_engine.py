@@ -35,7 +35,7 @@ FOCUSED = "focused"  # dioptre.State.FOCUSED, which a later room defines
 
 
 @runtime_checkable
-class Outcome(Protocol):
+class FocusOutcome(Protocol):
     """What focusing returns, as `dioptre.FocusResult` does."""
 
     @property
@@ -44,11 +44,11 @@ class Outcome(Protocol):
         ...
 
 
-R = TypeVar("R", bound=Outcome)
+R = TypeVar("R", bound=FocusOutcome)
 
 
 @dataclass(frozen=True)
-class Record(Generic[R]):
+class FocusRecord(Generic[R]):
     """What became of one focusing.
 
     Attributes:
@@ -92,7 +92,7 @@ class AutofocusEngine(MDAEngine, Generic[R]):
             settings: For pymmcore-plus' own engine.
         """
         super().__init__(core, **settings)
-        self.records: list[Record[R]] = []
+        self.records: list[FocusRecord[R]] = []
         self._focus, self._way_um, self._step_um = focus, way_um, step_um
         self._done: set[tuple[tuple[str, int], ...]] = set()
         self._index: Mapping[str, int] = {}
@@ -144,7 +144,7 @@ class AutofocusEngine(MDAEngine, Generic[R]):
                 return record.after_um - before_um
         raise RuntimeError(record.error)
 
-    def _try(self, before_um: float) -> Record[R]:
+    def _try(self, before_um: float) -> FocusRecord[R]:
         """Focuses once; if that fails, the stage goes back."""
         core, result, error = self.mmcore, None, ""
         try:
@@ -160,7 +160,7 @@ class AutofocusEngine(MDAEngine, Generic[R]):
             after_um = core.getZPosition()
         except RuntimeError as fault:
             error, after_um = error or str(fault), math.nan
-        return Record(self._index, result, before_um, after_um, error)
+        return FocusRecord(self._index, result, before_um, after_um, error)
 
 
 def _once(event: MDAEvent) -> tuple[tuple[str, int], ...]:

@@ -19,9 +19,9 @@ from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.capture import Conditions
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.lens import VoiceCoil
-from dioptre.simulate.live_scene import Stage, draw_stage, draw_target
+from dioptre.simulate.live_scene import LiveScene, draw_stage, draw_target
 
 FRAME_S = 1 / 30
 SETTLE_S = 0.05
@@ -46,7 +46,7 @@ class SimulatedCamera:
         visited: The positions that were captured, in order.
     """
 
-    stage: Stage
+    stage: LiveScene
     lens: VoiceCoil
     rng: np.random.Generator
     views: int = 2
@@ -54,7 +54,9 @@ class SimulatedCamera:
     seconds: float = 0.0
     focus: float = float("nan")
     visited: list[int] = field(default_factory=list)
-    _lit: dict[tuple[Stage, int], Float32[np.ndarray, "2 row col"]] = field(default_factory=dict, repr=False)
+    _lit: dict[tuple[LiveScene, int], Float32[np.ndarray, "2 row col"]] = field(
+        default_factory=dict, repr=False
+    )
 
     @property
     def grid(self) -> FocusGrid:
@@ -124,7 +126,7 @@ def draw_camera(
     """
     rng, how = np.random.default_rng(seed), conditions or Conditions()
     camera = make or CameraModel.pixel3()
-    device = Device.draw(rng)
+    device = PhoneOptics.draw(rng)
     stage = (draw_target if target else draw_stage)(camera, device, rng, how, light, size)
     return SimulatedCamera(stage, VoiceCoil(camera, how.actuator, device.lens_bias, rng), rng, views)
 

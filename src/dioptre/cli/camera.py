@@ -13,7 +13,7 @@ from dioptre.cli.focus import parse_roi
 from dioptre.pipeline.settings import Sweep
 
 if TYPE_CHECKING:
-    from dioptre.pipeline.camera_model import Measured
+    from dioptre.pipeline.camera_model import MeasuredCamera
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def run_camera(config: MeasureCamera) -> int:
     return DONE
 
 
-def described(found: "Measured", out: Path) -> str:
+def described(found: "MeasuredCamera", out: Path) -> str:
     """Returns what was found in a few lines."""
     unit = found.unit
     lines = [

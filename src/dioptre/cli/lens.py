@@ -17,7 +17,7 @@ from dioptre.pipeline.settings import Sweep
 
 if TYPE_CHECKING:
     from dioptre.autofocus.autofocus import Autofocus
-    from dioptre.cameras.base import Device
+    from dioptre.cameras.base import OpenedCamera
     from dioptre.focusing.result import FocusResult
     from dioptre.focusing.trace import Step
 
@@ -154,7 +154,7 @@ def _opened(path: Path | None, stack: ExitStack) -> TextIO | None:
     return None if path is None else stack.enter_context(path.open("w", encoding="utf-8"))
 
 
-def _focuser(config: RunLens, camera: "Device", trace: TextIO | None) -> "Autofocus":
+def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "Autofocus":
     from dioptre.autofocus.autofocus import Autofocus  # noqa: PLC0415
     from dioptre.cameras.blur_units import to_steps  # noqa: PLC0415
     from dioptre.cli.live import print_step  # noqa: PLC0415
@@ -189,7 +189,7 @@ def _focuser(config: RunLens, camera: "Device", trace: TextIO | None) -> "Autofo
     )
 
 
-def _described(camera: "Device") -> str:
+def _described(camera: "OpenedCamera") -> str:
     from dioptre.cameras.base import Scaled  # noqa: PLC0415
 
     rows, cols = camera.shape

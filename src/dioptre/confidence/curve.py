@@ -34,14 +34,14 @@ TOP: Final = 0.85  # of a curve's height: the slices around its peak that are as
 
 
 @dataclass(frozen=True)
-class Noise:
+class CurveNoise:
     """The deviation of the noise of a curve scaled to 0..1, by tiles and by slices; None if unknown."""
 
     disagreement: float | None
     roughness: float | None
 
     @classmethod
-    def of(cls, curve: Curve, tiles: Tiles | None, covered: float = 1.0) -> "Noise":
+    def of(cls, curve: Curve, tiles: Tiles | None, covered: float = 1.0) -> "CurveNoise":
         """Returns the noise of a curve, as far as there are tiles and slices enough to tell."""
         return cls(
             None if tiles is None or len(tiles) < FEW_TILES else math.sqrt(covered) * disagreement(tiles),

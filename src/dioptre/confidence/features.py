@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int
 
-from dioptre.confidence.curve import Curve, Noise, Tiles, smoothed, vote
+from dioptre.confidence.curve import Curve, CurveNoise, Tiles, smoothed, vote
 from dioptre.confidence.sweep_statistics import LAGS, Traces
 from dioptre.posterior import Posterior
 
@@ -64,7 +64,7 @@ def _logit(chance: float) -> float:
 # A curve
 
 
-def curve_evidence(curve: Curve, tiles: Tiles | None, noise: Noise) -> Evidence:
+def curve_evidence(curve: Curve, tiles: Tiles | None, noise: CurveNoise) -> Evidence:
     """Returns what the shape of a curve scaled to 0..1 says.
 
     Args:

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float
 
-from dioptre.confidence.curve import Curve, Noise, Tiles
+from dioptre.confidence.curve import Curve, CurveNoise, Tiles
 from dioptre.confidence.model import reach_of
 
 TIED: Final = 4.0  # deviations of the noise between the best of some equal scores and the worst
@@ -74,12 +74,12 @@ class Plateau:
         return np.concatenate([curve[..., :first], best, curve[..., last:]], axis=-1)
 
 
-def tolerance(noise: Noise) -> float:
+def tolerance(noise: CurveNoise) -> float:
     """Returns by how much tied scores differ at most."""
     return max(UNSEEN, TIED * noise.between_slices)
 
 
-def find_plateau(curve: Curve, noise: Noise) -> Plateau:
+def find_plateau(curve: Curve, noise: CurveNoise) -> Plateau:
     """Returns the slices around the best one that are tied with it; perhaps it is alone."""
     peak, lower = int(curve.argmax()), curve < curve.max() - tolerance(noise)
     before, after = np.flatnonzero(lower[:peak]), np.flatnonzero(lower[peak:])
@@ -87,7 +87,7 @@ def find_plateau(curve: Curve, noise: Noise) -> Plateau:
     return Plateau(first, peak + int(after[0]) - 1 if after.size else len(curve) - 1)
 
 
-def rises_at_end(curve: Curve, noise: Noise) -> bool:
+def rises_at_end(curve: Curve, noise: CurveNoise) -> bool:
     """Returns whether the score still rises where the stack ends, at its last slice.
 
     If the highest slice lies before the end, only noise can have put it there: the rise must be seen.

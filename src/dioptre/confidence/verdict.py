@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Int
 
-from dioptre.confidence.curve import FEW_SLICES, Curve, Noise, Tiles, find_rivals, stands_out
+from dioptre.confidence.curve import FEW_SLICES, Curve, CurveNoise, Tiles, find_rivals, stands_out
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.features import (
     MIDDLE,
@@ -183,7 +183,7 @@ def judge(
         reasons += [Reason.FLAT_CURVE, *_too_dark(exposure)]
         return Verdict(State.FAILED, 0.0, tuple(reasons))
     height = (height - height.min()) / scale
-    noise = Noise.of(height, None if tiles is None else tiles[:, sound], covered)
+    noise = CurveNoise.of(height, None if tiles is None else tiles[:, sound], covered)
     if noise.unknown:
         reasons.append(Reason.TOO_SMALL)
     flickers = asked.traces is not None and asked.traces.is_only_light
@@ -216,7 +216,7 @@ def observe_curve(
     sound = np.isfinite(curve)
     height = (curve[sound] - curve[sound].min()) / np.ptp(curve[sound])
     parts = None if tiles is None else tiles[:, sound]
-    evidence = _shape_evidence(height, parts, Noise.of(height, parts, covered), asked.is_closed(height))
+    evidence = _shape_evidence(height, parts, CurveNoise.of(height, parts, covered), asked.is_closed(height))
     pictures = asked.pictures(int(curve.argmax()), len(curve))
     found = Observation.of_curve(_kind_of(curve, asked), curve, {**evidence, **pictures})
     if asked.is_closed(height):
@@ -224,7 +224,7 @@ def observe_curve(
     return found
 
 
-def _shape_evidence(height: Curve, tiles: Tiles | None, noise: Noise, closed: bool) -> Evidence:
+def _shape_evidence(height: Curve, tiles: Tiles | None, noise: CurveNoise, closed: bool) -> Evidence:
     """Returns what the shape of a curve says; of a peak at a closed end, as if it fell beyond it too."""
     if closed:
         tiles = None if tiles is None else np.concatenate([tiles[:, :0:-1], tiles], axis=1)
@@ -252,7 +252,7 @@ def observe_plateau(
     parts = None if tiles is None else tiles[:, sound]
     fewer = flat.collapse(height)
     some = None if parts is None else flat.collapse(parts)
-    evidence = _shape_evidence(fewer, some, Noise.of(height, parts, covered), asked.is_closed(fewer))
+    evidence = _shape_evidence(fewer, some, CurveNoise.of(height, parts, covered), asked.is_closed(fewer))
     places = np.flatnonzero(sound)
     if asked.traces is not None:
         sharpest = int(asked.traces.subject(MIDDLE).argmax())
@@ -383,7 +383,7 @@ def _too_dark(exposure: Exposure) -> list[Reason]:
     return [Reason.TOO_DARK] if exposure.is_dark else []
 
 
-def shape_reasons(curve: Curve, noise: Noise, closed: bool = False) -> list[Reason]:
+def shape_reasons(curve: Curve, noise: CurveNoise, closed: bool = False) -> list[Reason]:
     """Returns what is wrong with the shape of a curve scaled to 0..1, or to beware of.
 
     Args:

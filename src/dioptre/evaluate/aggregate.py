@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from jaxtyping import Float, Int
 
 from dioptre.errors import FileError
-from dioptre.evaluate.calibration_metrics import Trust
+from dioptre.evaluate.calibration_metrics import ConfidenceCounts
 from dioptre.evaluate.intervals import Sums, error_columns
 from dioptre.evaluate.predict import NO_START
 
@@ -27,7 +27,7 @@ SUMMED: Final = ("exact", "within_1", "within_2", "within_4", "size", "square", 
 
 
 @dataclass(frozen=True, order=True)
-class Kind:
+class AnswerKind:
     """What answers are told apart by.
 
     Attributes:
@@ -65,7 +65,7 @@ class Choice:
 
 
 @dataclass(eq=False)
-class Tally:
+class Aggregate:
     """Predictions, counted.
 
     Attributes:
@@ -79,9 +79,9 @@ class Tally:
 
     positions: int
     examples: Collection[int] = ()
-    sums: dict[Kind, dict[str, Int[np.ndarray, " 7"]]] = field(default_factory=dict)
+    sums: dict[AnswerKind, dict[str, Int[np.ndarray, " 7"]]] = field(default_factory=dict)
     by_start: dict[str, Float[np.ndarray, "2 n n"]] = field(default_factory=dict)
-    trust: dict[tuple[str, int], Trust] = field(default_factory=dict)
+    trust: dict[tuple[str, int], ConfidenceCounts] = field(default_factory=dict)
     choices: dict[int, list[Choice]] = field(default_factory=dict)
 
     def add(self, batch: pa.Table) -> None:
@@ -127,7 +127,7 @@ class Tally:
         table = pa.table({name: batch[name] for name in keys} | columns)
         grouped = table.group_by(keys, use_threads=False).aggregate([(name, "sum") for name in SUMMED])
         for row in grouped.to_pylist():
-            kind = Kind(row["method"], row["problem"], row["steps"], row["light"], row["in_crop"])
+            kind = AnswerKind(row["method"], row["problem"], row["steps"], row["light"], row["in_crop"])
             sums = np.array([row[f"{name}_sum"] for name in SUMMED], np.int64)
             scenes = self.sums.setdefault(kind, {})
             scenes[row["scene"]] = scenes.get(row["scene"], 0) + sums
@@ -150,7 +150,7 @@ class Tally:
         confidence, risk = (judged[name].to_numpy().astype(np.float64) for name in ("confidence", "risk"))
         focused = pc.equal(judged["state"], "focused").to_numpy()
         for kind, rows in _by_method(judged):
-            found = Trust.of(confidence[rows], risk[rows], errors[rows], focused[rows])
+            found = ConfidenceCounts.of(confidence[rows], risk[rows], errors[rows], focused[rows])
             self.trust[kind] = self.trust[kind] + found if kind in self.trust else found
 
     def _add_choices(self, batch: pa.Table) -> None:
@@ -176,7 +176,7 @@ def _by_method(batch: pa.Table) -> Iterator[tuple[tuple[str, int], Int[np.ndarra
         yield (encoded.dictionary[number].as_py(), looks), rows
 
 
-def tally(batches: Iterable[pa.Table], positions: int, examples: Collection[int] = ()) -> Tally:
+def tally(batches: Iterable[pa.Table], positions: int, examples: Collection[int] = ()) -> Aggregate:
     """Returns predictions, counted.
 
     Args:
@@ -184,7 +184,7 @@ def tally(batches: Iterable[pa.Table], positions: int, examples: Collection[int]
         positions: Of the ladder.
         examples: Patches whose answers are kept one by one.
     """
-    found = Tally(positions, examples)
+    found = Aggregate(positions, examples)
     for batch in batches:
         found.add(batch)
     return found

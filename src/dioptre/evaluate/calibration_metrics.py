@@ -80,7 +80,7 @@ RISKS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # that a user may accept, in a
 
 
 @dataclass(frozen=True, eq=False)
-class Trust:
+class ConfidenceCounts:
     """What was believed of the answers of one method, and what became of them, counted in fine bins.
 
     However many answers there are, it takes the same room.
@@ -104,7 +104,7 @@ class Trust:
     false_confident: int
 
     @classmethod
-    def of(cls, confidence: Numbers, risk: Numbers, errors: Numbers, focused: Flags) -> "Trust":
+    def of(cls, confidence: Numbers, risk: Numbers, errors: Numbers, focused: Flags) -> "ConfidenceCounts":
         """Returns what answers were worth.
 
         Args:
@@ -125,9 +125,9 @@ class Trust:
             int((focused & missed).sum()),
         )
 
-    def __add__(self, other: "Trust") -> "Trust":
+    def __add__(self, other: "ConfidenceCounts") -> "ConfidenceCounts":
         mine, theirs = ([getattr(one, field.name) for field in fields(self)] for one in (self, other))
-        return Trust(*(a + b for a, b in zip(mine, theirs, strict=True)))
+        return ConfidenceCounts(*(a + b for a, b in zip(mine, theirs, strict=True)))
 
     @property
     def answers(self) -> int:

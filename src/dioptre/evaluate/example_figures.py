@@ -1,6 +1,6 @@
 """Pictures of single answers: example stacks, and pages that show what methods chose beside the truth.
 
-The paper's figures 6 to 9 and 11 to 18. Pictures are those of a `Gallery`; choices are predictions.
+The paper's figures 6 to 9 and 11 to 18. Pictures are those of a `ExampleSet`; choices are predictions.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import UInt8
 
-from dioptre.evaluate.examples import DISPLAY_GAMMA, Gallery
+from dioptre.evaluate.examples import DISPLAY_GAMMA, ExampleSet
 from dioptre.evaluate.figures import CHOSEN, FAILED, new_figure
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _show(axes: "Axes", tile: _Tile) -> None:
 
 
 def example_of(
-    gallery: Gallery,
+    gallery: ExampleSet,
     at: int,
     inputs: Sequence[tuple[str, Picture]],
     choices: Sequence[tuple[str, int]],
@@ -116,7 +116,7 @@ def example_of(
     return Example(str(gallery.name[at]), gallery.slices[at], int(gallery.truth[at]), inputs, choices)
 
 
-def as_exposed(gallery: Gallery, at: int, k: int) -> Picture:
+def as_exposed(gallery: ExampleSet, at: int, k: int) -> Picture:
     """Returns a slice as it was exposed, white at the sensor's white, and not brightened."""
     shown = np.clip(gallery.linear(at)[k], 0, 1) ** (1 / DISPLAY_GAMMA)
     return np.rint(255 * shown).astype(np.uint8)

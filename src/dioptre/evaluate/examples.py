@@ -51,7 +51,7 @@ Errors = Float[np.ndarray, " store"]  # for every patch of the store
 
 
 @dataclass(frozen=True, eq=False)
-class Gallery:
+class ExampleSet:
     """Example patches.
 
     Attributes:
@@ -97,18 +97,18 @@ class Gallery:
         np.savez_compressed(file, **{one.name: getattr(self, one.name) for one in fields(self)})
 
 
-def read_gallery(path: Path) -> Gallery | None:
+def read_gallery(path: Path) -> ExampleSet | None:
     """Returns the examples in a file; None if there is none, as beside predictions of an earlier dioptre."""
     if not path.exists():
         return None
-    gallery = Gallery(**read_bundle(path, KINDS))
+    gallery = ExampleSet(**read_bundle(path, KINDS))
     fault = _fault(gallery)
     if fault:
         raise FileError(f"{path} holds no example patches: {fault}")
     return gallery
 
 
-def _fault(gallery: Gallery) -> str | None:
+def _fault(gallery: ExampleSet) -> str | None:
     """Returns what does not fit together, if something does not."""
     count, n, *size = gallery.slices.shape
     wanted = {
@@ -128,7 +128,7 @@ def _fault(gallery: Gallery) -> str | None:
 
 def build_gallery(
     store: PatchStore, chosen: Mapping[int, str], keys: Sequence[str], prior: DepthPrior
-) -> Gallery:
+) -> ExampleSet:
     """Returns what is kept of chosen patches.
 
     Args:
@@ -155,7 +155,7 @@ def build_gallery(
             posteriors = np.stack([_posteriors(stack, key, prior) for key in PAIR])
     rows = np.array(list(chosen))
     light = store.column("light")[rows] if "light" in store.table.column_names else np.full(count, "")
-    return Gallery(
+    return ExampleSet(
         rows,
         store.column("capture")[rows],
         np.array(list(chosen.values())),

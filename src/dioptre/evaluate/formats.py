@@ -4,10 +4,10 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 
-from dioptre.evaluate.calibration_metrics import RISKS, Trust
+from dioptre.evaluate.calibration_metrics import RISKS, ConfidenceCounts
 from dioptre.evaluate.metrics import COLUMNS, Metrics
 from dioptre.evaluate.page import TINTS, Body, Cell, Column, Table
-from dioptre.evaluate.tables import DAGGER, DAGGER_NOTE, Group, Line, PaperTable, short_key
+from dioptre.evaluate.tables import DAGGER, DAGGER_NOTE, Group, PaperTable, TableLine, short_key
 
 ALL_LOOKS = 99  # where all slices are seen, when rows are sorted by looks
 PAPERS = "the paper's, on its own data"
@@ -23,7 +23,7 @@ RISK_NOTE = (
     "focused, and in brackets the share of misses (more than 4 indices off) among those."
 )
 
-Trusts = Mapping[tuple[str, int], Trust]
+Trusts = Mapping[tuple[str, int], ConfidenceCounts]
 
 
 # Markdown
@@ -119,7 +119,7 @@ def to_csv(table: PaperTable) -> str:
     return file.getvalue()
 
 
-def _csv_numbers(line: Line) -> list[object]:
+def _csv_numbers(line: TableLine) -> list[object]:
     low, high = line.interval.low.numbers, line.interval.high.numbers
     three = [number for each in zip(line.ours.numbers, low, high, strict=True) for number in each]
     one = line.behind
@@ -155,7 +155,7 @@ def to_latex(table: PaperTable) -> str:
     )
 
 
-def _latex_row(line: Line) -> str:
+def _latex_row(line: TableLine) -> str:
     ours = [text + LATEX_TINTS[mark] for text, mark in zip(_three(line.ours), line.marks, strict=True)]
     papers = _three(line.paper) if line.paper else [""] * len(COLUMNS)
     return " & ".join([_latex(str(line.problem)), _latex(line.title), line.looks, *ours, *papers]) + r" \\"
@@ -186,7 +186,7 @@ def to_page(table: PaperTable) -> Table:
     return Table(f"Table {table.number}: {table.title}", table.about, columns, bodies, remarks)
 
 
-def _page_row(line: Line) -> list[Cell]:
+def _page_row(line: TableLine) -> list[Cell]:
     ends = zip(line.interval.low.numbers, line.interval.high.numbers, strict=True)
     numbers = [
         Cell(f"{value:.3f}", value, TINTS[mark - 1] if mark else "", f"{low:.3f} to {high:.3f} over scenes")
@@ -199,7 +199,7 @@ def _page_row(line: Line) -> list[Cell]:
     return [Cell(line.title, small=line.key), looks, *numbers, *_behind_cells(line), *papers]
 
 
-def _behind_cells(line: Line) -> list[Cell]:
+def _behind_cells(line: TableLine) -> list[Cell]:
     one = line.behind
     if one is None:
         return [Cell(""), Cell("")]
@@ -224,7 +224,7 @@ def _cell(text: str) -> Cell:
 # Both
 
 
-def describe_behind(line: Line) -> str:
+def describe_behind(line: TableLine) -> str:
     """Returns how far a line is behind the best of its group, and how likely that is chance."""
     return "" if line.behind is None else f"{-line.behind.difference:.3f}, {line.behind.p:.3f}"
 

@@ -28,7 +28,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True)
-class Origin:
+class Provenance:
     """The data that predictions are of.
 
     Attributes:
@@ -99,7 +99,7 @@ class Origin:
         return asdict(self)
 
 
-def origin_of(store: PatchStore, split: str, starts: int, prior: str) -> Origin:
+def origin_of(store: PatchStore, split: str, starts: int, prior: str) -> Provenance:
     """Returns the origin of predictions for a split of a store."""
     config = store.manifest.get("config", {})
     source = (config.get("source") or {}).get("config") or {} if "how" in config else config
@@ -108,7 +108,7 @@ def origin_of(store: PatchStore, split: str, starts: int, prior: str) -> Origin:
     lights = _values(store, "light")
     paired = len(lights) > 1 and (not simulated or source.get("light") == "both")
     camera = source.get("camera")
-    return Origin(
+    return Provenance(
         data=store.manifest["sha256"],
         simulated=simulated,
         split=split,
@@ -133,7 +133,7 @@ def _values(store: PatchStore, name: str) -> list[str]:
     return sorted(set(store.column(name).tolist()) - {""}) if known else []
 
 
-def origin_from_json(entries: Mapping[str, Any], folder: object) -> Origin:
+def origin_from_json(entries: Mapping[str, Any], folder: object) -> Provenance:
     """Returns the origin that a manifest of predictions tells; of an earlier one as much as it knows.
 
     Args:
@@ -145,10 +145,10 @@ def origin_from_json(entries: Mapping[str, Any], folder: object) -> Origin:
     """
     try:
         if "origin" in entries:
-            origin = Origin(**entries["origin"])
+            origin = Provenance(**entries["origin"])
             _ = origin.role  # raises if there is no such registration
             return origin
-        return Origin(
+        return Provenance(
             data=entries["data"],
             simulated=entries["simulated"],
             split=entries["split"],

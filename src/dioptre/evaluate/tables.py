@@ -18,11 +18,11 @@ from jaxtyping import Int
 from scipy.stats import rankdata
 
 from dioptre.evaluate import paper
-from dioptre.evaluate.aggregate import Tally, as_sums
+from dioptre.evaluate.aggregate import Aggregate, as_sums
 from dioptre.evaluate.intervals import Comparison, Interval, compare, sums_to_interval, sums_to_metrics
 from dioptre.evaluate.metrics import PROBLEM_ORDER, Metrics
 from dioptre.evaluate.predict import ORACLE
-from dioptre.evaluate.provenance import Origin, Role
+from dioptre.evaluate.provenance import Provenance, Role
 from dioptre.methods import METHODS
 from dioptre.methods.base import WHOLE, Method
 from dioptre.methods.disparity import AT
@@ -49,7 +49,7 @@ Printed = Callable[[str, int], Metrics | None]  # what the paper prints for a me
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """One row of a table.
 
     Attributes:
@@ -111,7 +111,7 @@ class Group:
     """
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[TableLine, ...]
     agreement: float | None
 
 
@@ -132,7 +132,7 @@ class PaperTable:
     groups: tuple[Group, ...]
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[TableLine, ...]:
         """The lines of all groups."""
         return tuple(line for group in self.groups for line in group.lines)
 
@@ -158,8 +158,8 @@ class Counted:
         tally: Their counts.
     """
 
-    origin: Origin
-    tally: Tally
+    origin: Provenance
+    tally: Aggregate
 
 
 def paper_tables(sets: Mapping[Role, Counted]) -> list[PaperTable]:
@@ -256,22 +256,22 @@ def _light_and_dark(data: Counted) -> PaperTable:
     return PaperTable(5, "Light and dark", data.origin.describe(), tuple(groups))
 
 
-def _one_look(tally: Tally) -> list[tuple[str, Problem, int]]:
+def _one_look(tally: Aggregate) -> list[tuple[str, Problem, int]]:
     return [one for one in _answers(tally) if one[1] is SINGLE[0] and one[2] == 1]
 
 
 # Lines
 
 
-def _answers(tally: Tally) -> list[tuple[str, Problem, int]]:
+def _answers(tally: Aggregate) -> list[tuple[str, Problem, int]]:
     """Returns each method, problem and number of looks that there are answers of, but for the oracle."""
     kinds = {(kind.method, Problem(kind.problem), kind.steps) for kind in tally.sums}
     return sorted((one for one in kinds if one[0] != ORACLE), key=lambda one: (one[0], str(one[1]), one[2]))
 
 
 def _lines(
-    tally: Tally, answers: Iterable[tuple[str, Problem, int]], printed: Printed, light: str | None = None
-) -> list[Line]:
+    tally: Aggregate, answers: Iterable[tuple[str, Problem, int]], printed: Printed, light: str | None = None
+) -> list[TableLine]:
     """Returns the lines of a group, the worst RMSE first, the best marked, all compared with the best."""
     lines, whole, crops = [], {}, {}
     for method, problem, steps in answers:
@@ -293,14 +293,14 @@ def _lines(
     ]
 
 
-def _line(method: str, problem: Problem, steps: int, scenes: Scenes, printed: Metrics | None) -> Line:
+def _line(method: str, problem: Problem, steps: int, scenes: Scenes, printed: Metrics | None) -> TableLine:
     sums = as_sums(scenes)
     ours, interval = sums_to_metrics(sums), sums_to_interval(sums)
-    return Line(method, _title(method), problem, steps, ours, printed, interval)
+    return TableLine(method, _title(method), problem, steps, ours, printed, interval)
 
 
 def _behind(
-    line: Line, best: Line, whole: Mapping[Line, Scenes], crops: Mapping[Line, Scenes]
+    line: TableLine, best: TableLine, whole: Mapping[TableLine, Scenes], crops: Mapping[TableLine, Scenes]
 ) -> Comparison | None:
     """Returns whether the best errs less than a line, on the answers of both; None if they have none."""
     within = crops if _cropped(line.method) != _cropped(best.method) else whole
@@ -309,7 +309,7 @@ def _behind(
     return compare(as_sums(one), as_sums(other)) if same and len(one) > FEW_SCENES else None
 
 
-def _marks(lines: Sequence[Line]) -> list[tuple[int, ...]]:
+def _marks(lines: Sequence[TableLine]) -> list[tuple[int, ...]]:
     """Returns the places of each line's numbers among the best of their columns; equal ones share a place."""
     columns = []
     for at, values in enumerate(zip(*(line.ours.numbers for line in lines), strict=True)):
@@ -319,7 +319,7 @@ def _marks(lines: Sequence[Line]) -> list[tuple[int, ...]]:
 
 
 def _group(
-    title: str, lines: Sequence[Line], tally: Tally, problem: Problem, light: str | None = None
+    title: str, lines: Sequence[TableLine], tally: Aggregate, problem: Problem, light: str | None = None
 ) -> list[Group]:
     """Returns lines as a group with the oracle, the floor that the lens's unknown error sets; [] of none."""
     if not lines:
@@ -329,7 +329,7 @@ def _group(
     return [Group(title, (*lines, *floor), rank_correlation(lines))]
 
 
-def rank_correlation(lines: Sequence[Line]) -> float | None:
+def rank_correlation(lines: Sequence[TableLine]) -> float | None:
     """Returns how alike our MAEs and the paper's rank some methods (Spearman); None for few."""
     pairs = [(line.ours.mae, line.paper.mae) for line in lines if line.paper is not None]
     if len(pairs) < FEW:

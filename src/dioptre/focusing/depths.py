@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Bool, Int
 
-from dioptre.confidence.curve import Curve, Noise, Tiles, stands_out
+from dioptre.confidence.curve import Curve, CurveNoise, Tiles, stands_out
 from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.verdict import Verdict
@@ -128,7 +128,7 @@ def _tile_peaks(tiles: Tiles) -> tuple[Int[np.ndarray, " tile"], Bool[np.ndarray
 def _has_peak(curve: Curve) -> bool:
     """Returns whether a tile's curve stands out of its noise."""
     height = _scaled(curve[None])[0]
-    peak, needed = int(height.argmax()), Noise.of(height, None).needed_rise(len(height))
+    peak, needed = int(height.argmax()), CurveNoise.of(height, None).needed_rise(len(height))
     return any(stands_out(1.0, side, needed) for side in (height[:peak], height[peak + 1 :]))
 
 

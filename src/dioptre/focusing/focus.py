@@ -54,7 +54,7 @@ from dioptre.focusing.own_positions import own_positions, with_own
 from dioptre.focusing.preview import preview_of
 from dioptre.focusing.regions import to_region
 from dioptre.focusing.result import Depth, FocusResult, Roi
-from dioptre.focusing.score_slices import Measured, measure_regions
+from dioptre.focusing.score_slices import MeasuredRegion, measure_regions
 from dioptre.focusing.slices import Reading, Slices, to_slices
 from dioptre.methods import Method
 from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer
@@ -123,7 +123,7 @@ def focus(
         positions_um = slices.pictures.um if grid is None and camera is None else None
     steps, own = own_positions(len(slices), camera, positions, grid, dioptres, positions_um)
     ladder = to_ladder(len(slices), grid, dioptres, positions_um)
-    asked = _Question(row, focuser, ladder, to_prior(prior), slices.view_codes, check_risk(risk), steps, own)
+    asked = FocusJob(row, focuser, ladder, to_prior(prior), slices.view_codes, check_risk(risk), steps, own)
     rois = to_rois(roi, slices.shape)
     regions = asked.regions(slices, rois, how.progress)
     if len(regions) > 1:
@@ -191,7 +191,7 @@ def focus_from(
     region, *more = to_rois(roi, shape)
     if more:
         raise InputError(f"a look has one region, not {1 + len(more)}")
-    asked = _Question(row, row.build(), ladder, to_prior(prior), VIEW_CODES, check_risk(risk))
+    asked = FocusJob(row, row.build(), ladder, to_prior(prior), VIEW_CODES, check_risk(risk))
     if steps is not None:
         found = ask_looks(asked.asker(views, region), steps, cut(pixels, region), np.array(at_each))
     else:
@@ -201,7 +201,7 @@ def focus_from(
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class FocusJob:
     """Who is asked about pictures, and what is known of them beside the pixels.
 
     Of a camera that was given, `steps` are its own, and `own` the positions of the slices in its unit.
@@ -307,7 +307,7 @@ class _Question:
     ) -> FocusResult:
         """Returns what a few looks say."""
         stack = self._stack(np.ascontiguousarray(region[None]), indices, where)
-        found = Measured(None, None, Exposure.of(region), Traces.of(region), region)
+        found = MeasuredRegion(None, None, Exposure.of(region), Traces.of(region), region)
         return self._answer(found, stack, roi, tuple(indices[0].tolist()))
 
     def asker(self, views: int, roi: Roi | None) -> Asker:
@@ -335,7 +335,7 @@ class _Question:
         return FocalStack(pixels, indices, grid, place, self.view_codes)
 
     def _answer(
-        self, found: Measured, stack: FocalStack | None, roi: Roi | None, looks: tuple[int, ...]
+        self, found: MeasuredRegion, stack: FocalStack | None, roi: Roi | None, looks: tuple[int, ...]
     ) -> FocusResult:
         positions = stack.indices[0] if looks and stack is not None else None
         far = self.ladder.grid.steps_to_infinity
@@ -347,7 +347,9 @@ class _Question:
             posterior = posterior.weigh(self.prior)
             return to_result(
                 posterior.scores()[0],
-                beware(judge_posterior(posterior, found.exposure, asked), self.focuser, self.ladder),
+                flag_assumed_camera(
+                    judge_posterior(posterior, found.exposure, asked), self.focuser, self.ladder
+                ),
                 self.method,
                 self.ladder,
                 roi,
@@ -379,7 +381,7 @@ def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusR
     return replace(result, notes=notes, reasons=reasons)
 
 
-def beware(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
+def flag_assumed_camera(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
     """Returns the verdict on what a network said, which may have had to assume whose pictures it saw."""
     known = ladder.window is not None or (ladder.grid.known and not ladder.assumed)
     if known or not isinstance(focuser, Learned):

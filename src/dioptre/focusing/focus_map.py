@@ -151,7 +151,7 @@ def to_count(name: str, value: Any) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _PatchStatistics:
     """What is known of every patch of all slices.
 
     Attributes:
@@ -167,7 +167,7 @@ class _Seen:
     exposures: SliceExposures
 
 
-def _seen(slices: Slices, method: str, lattice: PatchLattice, done: Callable[[], None]) -> _Seen:
+def _seen(slices: Slices, method: str, lattice: PatchLattice, done: Callable[[], None]) -> _PatchStatistics:
     """Returns what is known of every patch, of slices that are read one after the other."""
     measures, inner = FrameMeasures.of([method], slices.views), _Inner.inside(lattice)
 
@@ -187,7 +187,9 @@ def _seen(slices: Slices, method: str, lattice: PatchLattice, done: Callable[[],
         done()
     saturated, mean, bad, curves, *tiles = (np.stack(maps, axis=-1) for maps in zip(*found, strict=True))
     curves[bad > 0] = -np.inf
-    return _Seen(curves, inner, tiles[0] if tiles else curves, SliceExposures(saturated, mean, bad == 0))
+    return _PatchStatistics(
+        curves, inner, tiles[0] if tiles else curves, SliceExposures(saturated, mean, bad == 0)
+    )
 
 
 def _exposures(views: Views, lattice: PatchLattice) -> list[Float[np.ndarray, "r c"]]:
@@ -255,7 +257,7 @@ def _places(curves: Curves, ladder: Ladder) -> tuple[Float[np.ndarray, "r c"] | 
 
 
 def _judged(
-    seen: _Seen, lattice: PatchLattice, ladder: Ladder, method: str, done: Callable[[], None]
+    seen: _PatchStatistics, lattice: PatchLattice, ladder: Ladder, method: str, done: Callable[[], None]
 ) -> FocusMap:
     """Returns the verdict on every patch's curve."""
     exposures, inner = seen.exposures, seen.inner

@@ -87,7 +87,7 @@ def _crop(holes: Mask) -> Window:
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
+class HoleLayer:
     """Pixels of holes that are filled at the same time.
 
     Attributes:
@@ -105,7 +105,7 @@ class Layer:
 class Filling:
     """How holes are filled: from their borders inwards, each pixel with the mean of its known neighbours."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[HoleLayer, ...]
 
     @classmethod
     def of(cls, holes: Mask) -> "Filling":
@@ -122,7 +122,9 @@ class Filling:
             now = known.any(axis=0)
             here = left[now]
             places = np.where(known[:, now], around[:, now], here)  # itself where there is none
-            layers.append(Layer(_unpadded(here, wide, cols), _unpadded(places, wide, cols), known[:, now]))
+            layers.append(
+                HoleLayer(_unpadded(here, wide, cols), _unpadded(places, wide, cols), known[:, now])
+            )
             flat[here] = True
             left = left[~now]
         return cls(tuple(layers))

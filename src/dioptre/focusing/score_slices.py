@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredRegion:
     """What is known of a region of all slices, in the order of the ladder.
 
     Attributes:
@@ -69,7 +69,7 @@ def measure_regions(
     falling: bool = False,
     layout: Layout | None = None,
     progress: Progress | None = None,
-) -> list[Measured]:
+) -> list[MeasuredRegion]:
     """Returns what is known of some regions of all slices, which are read once.
 
     Args:
@@ -112,7 +112,7 @@ def measure_regions(
     return [_joined(mine, falling) for mine in found]
 
 
-def _joined(found: Sequence[_Found], falling: bool) -> Measured:
+def _joined(found: Sequence[_Found], falling: bool) -> MeasuredRegion:
     """Returns what is known of all slices from what is known of some, in the order of the ladder."""
     order = slice(None, None, -1 if falling else 1)
 
@@ -127,7 +127,7 @@ def _joined(found: Sequence[_Found], falling: bool) -> Measured:
     )
     samples = [one.samples.reversed() if falling else one.samples for one in found][order]
     pixels = None if found[0].pixels is None else np.concatenate([one.pixels for one in found])[order]
-    return Measured(
+    return MeasuredRegion(
         curve=together([one.curve for one in found]),
         parts=together([one.parts for one in found]),
         exposure=exposures.median(),

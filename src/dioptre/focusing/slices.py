@@ -264,7 +264,7 @@ def _one_scene(stack: FocalStack) -> Pixels:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _ValueRange:
     """What some slices hold: the lowest and highest value that is finite, and which pixels do not count."""
 
     low: float
@@ -272,7 +272,7 @@ class _Seen:
     bad: list[Mask | None]
 
     @classmethod
-    def of(cls, codes: Sequence[Shaped[np.ndarray, "view row col"]]) -> "_Seen":
+    def of(cls, codes: Sequence[Shaped[np.ndarray, "view row col"]]) -> "_ValueRange":
         """Returns what slices hold."""
         lows: list[float] = []
         highs: list[float] = []
@@ -305,7 +305,7 @@ def surveyed(slices: Slices, black: float | None, white: float | None) -> Slices
         return slices
     rows, cols = slices.shape
     runs = slices.blocks(slices.views * rows * cols)
-    found = list(stream(slices, runs, pictures.whole, lambda _, codes: _Seen.of(codes)))
+    found = list(stream(slices, runs, pictures.whole, lambda _, codes: _ValueRange.of(codes)))
     low, high = min(one.low for one in found), max(one.high for one in found)
     slices = _with_holes(slices, [bad for one in found for bad in one.bad])
     return slices if slices.scaled else _ranged(slices, low, high, black, white)

@@ -27,7 +27,7 @@ ASTRAY = 0.05  # likewise of places, over the spacing
 
 
 @dataclass(frozen=True, eq=False)
-class Rig:
+class SharedRig:
     """What captures of one rig share.
 
     Attributes:
@@ -43,7 +43,7 @@ class Rig:
     bend: Float[np.ndarray, "2"]
 
     @classmethod
-    def of(cls, lenses: Lenses) -> "Rig":
+    def of(cls, lenses: Lenses) -> "SharedRig":
         """Returns the shared part of a bundle's lenses."""
         return cls(lenses.turns, lenses.centres, lenses.focals, lenses.bend)
 
@@ -59,7 +59,7 @@ class Rig:
         )
 
     @classmethod
-    def from_values(cls, values: Float[np.ndarray, " free"], spacing_m: float) -> "Rig":
+    def from_values(cls, values: Float[np.ndarray, " free"], spacing_m: float) -> "SharedRig":
         """Returns the rig of unknowns: the inverse of `values`."""
         cameras = (len(values) + 4) // 7
         others = 3 * (cameras - 1)
@@ -73,12 +73,12 @@ class Rig:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class RigEstimate:
     """What one capture says about its rig.
 
     Attributes:
         name: The capture.
-        values: What it found, as `Rig.values`.
+        values: What it found, as `SharedRig.values`.
         information: How sure that is.
         slope: Which way the observations alone would go on from there.
     """
@@ -89,10 +89,10 @@ class Told:
     slope: Float[np.ndarray, " free"]
 
     @classmethod
-    def of(cls, name: str, bundle: Bundle, start: Lenses, expected: Expected) -> "Told":
+    def of(cls, name: str, bundle: Bundle, start: Lenses, expected: Expected) -> "RigEstimate":
         """Returns what an adjusted bundle says."""
         information, slope = tell_rig(bundle, start, expected)
-        return cls(name, Rig.of(bundle.lenses).values(bundle.spacing_m), information, slope)
+        return cls(name, SharedRig.of(bundle.lenses).values(bundle.spacing_m), information, slope)
 
     def to_json(self) -> dict[str, Any]:
         """Returns it as plain JSON."""
@@ -104,12 +104,14 @@ class Told:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> "Told":
+    def from_json(cls, told: Mapping[str, Any]) -> "RigEstimate":
         """Returns what `to_json` wrote."""
         return cls(told["name"], *(np.array(told[key]) for key in ("values", "information", "slope")))
 
 
-def agree(captures: Sequence[Told], expected_rig: Rig, expected: Expected, spacing_m: float) -> Rig:
+def agree(
+    captures: Sequence[RigEstimate], expected_rig: SharedRig, expected: Expected, spacing_m: float
+) -> SharedRig:
     """Returns the rig that captures of it and what was expected of it tell together.
 
     Args:
@@ -137,16 +139,16 @@ def agree(captures: Sequence[Told], expected_rig: Rig, expected: Expected, spaci
         for one in captures:
             system = system + one.information
             right = right + one.slope + one.information @ (one.values - values)
-        error, by_centre = spacing_error(Rig.from_values(values, spacing_m).centres, spacing_m)
+        error, by_centre = spacing_error(SharedRig.from_values(values, spacing_m).centres, spacing_m)
         tie = np.zeros(len(values))
         tie[others : 2 * others] = by_centre[1:].ravel()
         system = system + np.outer(tie, tie) / expected.spacing**2
         right = right - tie * error / expected.spacing**2
         values = values + np.linalg.solve(system, right)
-    return Rig.from_values(values, spacing_m)
+    return SharedRig.from_values(values, spacing_m)
 
 
-def astray(captures: Sequence[Told]) -> Bool[np.ndarray, " capture"]:
+def astray(captures: Sequence[RigEstimate]) -> Bool[np.ndarray, " capture"]:
     """Returns which captures differ plainly from the median of all; none of fewer than three."""
     if len(captures) < 3:
         return np.zeros(len(captures), bool)

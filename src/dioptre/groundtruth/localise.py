@@ -29,7 +29,7 @@ Windows = Float32[np.ndarray, "_ side side"]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Observations:
     """Observations of points in pictures.
 
     Attributes:
@@ -49,7 +49,7 @@ class Seen:
 
 
 def localise(
-    pictures: Sequence[Picture], seen: Seen
+    pictures: Sequence[Picture], seen: Observations
 ) -> tuple[Float[np.ndarray, "o 2"], Bool[np.ndarray, " o"]]:
     """Returns the places of observations relative to their points' anchors, and which of them are good.
 
@@ -72,7 +72,7 @@ def localise(
     return places, good | (own & some[seen.point])
 
 
-def _anchors(seen: Seen) -> Int[np.ndarray, " o"]:
+def _anchors(seen: Observations) -> Int[np.ndarray, " o"]:
     """Returns of each observation the sharpest one of its point."""
     order = np.lexsort((-seen.sharpness, seen.point))
     points, first = np.unique(seen.point[order], return_index=True)
@@ -102,7 +102,7 @@ def _windows(
 
 
 def _step(
-    pictures: Sequence[Picture], seen: Seen, places: Float[np.ndarray, "o 2"], fixed: Windows
+    pictures: Sequence[Picture], seen: Observations, places: Float[np.ndarray, "o 2"], fixed: Windows
 ) -> tuple[Float[np.ndarray, "o 2"], Float[np.ndarray, " o"]]:
     """Returns how far each window should move, pixels of its picture, and how alike it is to its anchor."""
     now = _windows(pictures, seen.image, places, seen.forms)

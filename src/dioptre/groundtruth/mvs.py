@@ -40,7 +40,7 @@ Picture = Float32[np.ndarray, "rows cols"]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class RectifiedView:
     """A rectified picture and its camera.
 
     Attributes:
@@ -55,13 +55,13 @@ class View:
     turn: Float[np.ndarray, "3 3"]
     centre: Float[np.ndarray, "3"]
 
-    def to(self, other: "View") -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
+    def to(self, other: "RectifiedView") -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
         """Returns turn and move: (u, v, 1) at rho is at turn (u, v, 1) + rho move before the other camera."""
         return other.turn @ self.turn.T, other.turn @ (self.centre - other.centre)
 
 
 @dataclass(frozen=True, eq=False)
-class Depth:
+class DepthEstimate:
     """What a sweep found.
 
     Attributes:
@@ -108,12 +108,12 @@ def channels(picture: Picture) -> Float32[np.ndarray, "3 rows cols"]:
 
 
 def sweep_planes(
-    views: Sequence[View],
+    views: Sequence[RectifiedView],
     at: int,
     limits: tuple[float, float] | None = None,
     executor: Executor | None = None,
     threads: int = 1,
-) -> Depth:
+) -> DepthEstimate:
     """Returns the depth of one camera's pixels against the other cameras.
 
     Args:
@@ -177,15 +177,15 @@ class _Guide:
         return cls(picture, count, mean, np.maximum(total(picture * picture) / count - mean * mean, 0))
 
 
-def _pick(volume: Float32[np.ndarray, "plane rows cols"], limits: tuple[float, float]) -> Depth:
+def _pick(volume: Float32[np.ndarray, "plane rows cols"], limits: tuple[float, float]) -> DepthEstimate:
     plane, best, second = (np.empty(volume.shape[1:], np.float32) for _ in range(3))
     kernels.pick_plane(volume, APART, plane, best, second)
     lower = 1 - best / np.maximum(second, np.float32(1e-9))
     peak = np.clip((lower - RIVAL[0]) / (RIVAL[1] - RIVAL[0]), 0, 1).astype(np.float32)
-    return Depth(plane, peak, limits)
+    return DepthEstimate(plane, peak, limits)
 
 
-def confidence(views: Sequence[View], depths: Sequence[Depth], at: int) -> Picture:
+def confidence(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], at: int) -> Picture:
     """Returns how far each depth of a camera can be trusted, 0 to 1.
 
     It is the product of three: how well the better half of the other cameras agrees, how plainly the cost has
@@ -242,7 +242,7 @@ def rectify(
     return cv2.remap(picture, across, down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
 
 
-def residual(views: Sequence[View], depths: Sequence[Depth], at: int) -> Picture:
+def residual(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], at: int) -> Picture:
     """Returns how unlike a camera's pixels and those that its depths lead to in the other cameras are.
 
     It is the mean over the better half of the cameras, of intensities relative to their surroundings.

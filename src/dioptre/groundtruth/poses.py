@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.bundle import Expected, adjust
-from dioptre.groundtruth.consensus import Rig
+from dioptre.groundtruth.consensus import SharedRig
 from dioptre.groundtruth.projection import Bundle, Lenses, project
 from dioptre.groundtruth.register import Motion
 
@@ -168,14 +168,14 @@ class Adjusted:
         return cls(bundle, start, expected, kept["slices"], motions, explained, ratio)
 
 
-def meant_rig(nominal: Nominal) -> Rig:
+def meant_rig(nominal: Nominal) -> SharedRig:
     """Returns the rig as it was meant to be mounted."""
     count = len(nominal.names)
     centres = nominal.centres - nominal.centres[0]
-    return Rig(np.zeros((count, 3)), centres, np.full(count, nominal.focal_px), np.zeros(2))
+    return SharedRig(np.zeros((count, 3)), centres, np.full(count, nominal.focal_px), np.zeros(2))
 
 
-def rig_to_json(rig: Rig, nominal: Nominal, captures: int, left_out: list[str]) -> dict[str, Any]:
+def rig_to_json(rig: SharedRig, nominal: Nominal, captures: int, left_out: list[str]) -> dict[str, Any]:
     """Returns a rig as plain JSON, with how many captures told it and which said something else."""
     turns = Rotation.from_rotvec(rig.turns).as_matrix()
     cameras = {
@@ -189,7 +189,7 @@ def rig_to_json(rig: Rig, nominal: Nominal, captures: int, left_out: list[str]) 
     return {"cameras": cameras, "bend": rig.bend.tolist(), "captures": captures, "astray": left_out}
 
 
-def hold_rig(adjusted: Adjusted, rig: Rig) -> Adjusted:
+def hold_rig(adjusted: Adjusted, rig: SharedRig) -> Adjusted:
     """Returns a capture adjusted to a rig that is known: only slices and points are left to find."""
     old, bundle = adjusted.bundle.lenses, adjusted.bundle
     lenses = replace(old, turns=rig.turns, centres=rig.centres, focals=rig.focals, bend=rig.bend)

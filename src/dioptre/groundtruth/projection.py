@@ -97,7 +97,7 @@ def offsets(bundle: Bundle) -> tuple[int, int, int, int, int, int, int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ProjectionSteps:
     """What each observation goes through on its way to a picture.
 
     Attributes:
@@ -123,7 +123,7 @@ class Seen:
     places: Float[np.ndarray, "o 2"]
 
 
-def see(bundle: Bundle) -> Seen:
+def see(bundle: Bundle) -> ProjectionSteps:
     """Returns what each observation goes through."""
     lenses, image = bundle.lenses, bundle.image
     camera = bundle.camera[image]
@@ -139,11 +139,11 @@ def see(bundle: Bundle) -> Seen:
     bent = bent + (lenses.outwards[camera, 0] * defocus + lenses.outwards[camera, 1]) / inner
     scale = lenses.focals[camera] * lenses.zooms[image]
     places = lenses.shifts[image] + (scale * bent)[:, None] * flat
-    return Seen(camera, turns, local, flat, bent, defocus, inner, scale, places)
+    return ProjectionSteps(camera, turns, local, flat, bent, defocus, inner, scale, places)
 
 
 def derive(
-    bundle: Bundle, seen: Seen
+    bundle: Bundle, seen: ProjectionSteps
 ) -> tuple[Float[np.ndarray, "o 2 14"], Int[np.ndarray, "o 14"], Float[np.ndarray, "o 2 3"]]:
     """Returns derivatives by the cameras' unknowns, which unknowns those are, and those by the points'."""
     lenses, image, camera, flat = bundle.lenses, bundle.image, seen.camera, seen.flat

@@ -17,7 +17,7 @@ from jaxtyping import Float, Float32
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.composite import align, compose, sharpness
-from dioptre.groundtruth.mvs import View, confidence, rectify, residual, sweep_planes, to_frame
+from dioptre.groundtruth.mvs import RectifiedView, confidence, rectify, residual, sweep_planes, to_frame
 from dioptre.groundtruth.poses import Adjusted, Nominal, Poses, poses_of, refined_motion
 from dioptre.groundtruth.sfm import adjust_capture
 
@@ -115,7 +115,7 @@ def reconstruct_capture(
     ]
     focal = nominal.focal_px / factor
     views = [
-        View(
+        RectifiedView(
             rectify(picture, poses.focals[at] / factor, poses.shifts[at] / factor, poses.bend, focal),
             focal,
             poses.turns[at],

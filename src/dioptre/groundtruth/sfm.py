@@ -26,7 +26,7 @@ from dioptre.errors import InputError
 from dioptre.groundtruth.bundle import Expected, adjust
 from dioptre.groundtruth.composite import sharpness
 from dioptre.groundtruth.features import Features, Image, Tracks, find_features, join, link_near, match
-from dioptre.groundtruth.localise import Seen, localise
+from dioptre.groundtruth.localise import Observations, localise
 from dioptre.groundtruth.poses import Adjusted, Nominal
 from dioptre.groundtruth.projection import Bundle, Lenses, project
 from dioptre.groundtruth.register import Motion
@@ -96,7 +96,7 @@ def _localised(bundle: Bundle, sweeps: Sequence[Slices], images: Sequence[Image]
         sharp[mine] = _read(one, places[mine])
     turns = Rotation.from_rotvec(bundle.lenses.turns).as_matrix()[bundle.camera[bundle.image], :2, :2]
     forms = turns * bundle.lenses.zooms[bundle.image][:, None, None]
-    found, good = localise(pictures, Seen(bundle.point, bundle.image, places, forms, sharp))
+    found, good = localise(pictures, Observations(bundle.point, bundle.image, places, forms, sharp))
     return replace(bundle, places=factor * found).keep(np.flatnonzero(good))
 
 

@@ -8,10 +8,10 @@ lens is focused and z* where the thing is:
   left, the outermost values at the frame's borders.
 * **A line** has 1/z* - 1/z = slope d + offset for the whole frame.
 
-Each method has a `Fit` of its own: a line, of the disparity or of what the table makes of it, and `Trust`,
-which says how far what was matched may be off. A place is (x, y), each in [-1, 1] over the frame, as in a
-FocalStack. A calibration belongs to one ladder and one size of frame, and is a TOML file; its hash is the
-identity of a method that uses it.
+Each method has a `Fit` of its own: a line, of the disparity or of what the table makes of it, and
+`DisparityError`, which says how far what was matched may be off. A place is (x, y), each in [-1, 1] over the
+frame, as in a FocalStack. A calibration belongs to one ladder and one size of frame, and is a TOML file; its
+hash is the identity of a method that uses it.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ Places = Float[np.ndarray, "batch 2"]
 
 
 @dataclass(frozen=True)
-class Trust:
+class DisparityError:
     """How far a matched disparity may be off: the likeliest numbers for labelled patches.
 
     Attributes:
@@ -64,7 +64,7 @@ class Trust:
 
 
 @dataclass(frozen=True)
-class Line:
+class CalibrationLine:
     """1/z* - 1/z = slope d + offset, where d is the disparity in pixels or, by the field table, in dioptres.
 
     Attributes:
@@ -90,7 +90,7 @@ class Line:
         return self.slope * np.where(disparity < 0, self.below * disparity, disparity) + self.offset
 
 
-THIN_LENS: Final = Line(-1.0)  # of what the field table makes of a disparity
+THIN_LENS: Final = CalibrationLine(-1.0)  # of what the field table makes of a disparity
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class Fit:
         line: What turns that into a focus.
     """
 
-    trust: Trust = field(default_factory=Trust)
-    line: Line = THIN_LENS
+    trust: DisparityError = field(default_factory=DisparityError)
+    line: CalibrationLine = THIN_LENS
 
     def to_json(self) -> dict[str, float]:
         """Returns its numbers by name."""
@@ -113,8 +113,8 @@ class Fit:
     def from_json(cls, entries: Mapping[str, Any]) -> "Fit":
         """Returns the fit that `to_json` wrote."""
         numbers = {key: float(value) for key, value in entries.items()}
-        line = Line(numbers.pop("slope"), numbers.pop("offset"), numbers.pop("below"))
-        return cls(Trust(**numbers), line)
+        line = CalibrationLine(numbers.pop("slope"), numbers.pop("offset"), numbers.pop("below"))
+        return cls(DisparityError(**numbers), line)
 
 
 @dataclass(frozen=True, eq=False)

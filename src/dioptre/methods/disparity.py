@@ -37,7 +37,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.errors import MethodError
-from dioptre.methods.calibration import Calibration, Fit, Places, Trust, find_calibration
+from dioptre.methods.calibration import Calibration, DisparityError, Fit, Places, find_calibration
 from dioptre.methods.depth_network import LEAST, DepthNetwork, match_depth
 from dioptre.methods.learned import WEIGHTS
 from dioptre.methods.matching import (
@@ -65,7 +65,7 @@ FREEDOM: Final = 3.0  # of Student's t
 
 
 @dataclass(frozen=True)
-class Kind:
+class DisparityKind:
     """How a method of this family works.
 
     Attributes:
@@ -114,25 +114,25 @@ class Kind:
 
 DEPTH: Final = DepthNetwork(WEIGHTS / "learned-depth.onnx")
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "zncc-disparity": Kind(match_zncc, table=True, line="", reach=SMALL_PX),
-    "ssd-disparity": Kind(
+KINDS: Final[Mapping[str, DisparityKind]] = {
+    "zncc-disparity": DisparityKind(match_zncc, table=True, line="", reach=SMALL_PX),
+    "ssd-disparity": DisparityKind(
         partial(match_ssd, size=FULL, held=True), table=False, line="ssd-disparity", reach=SMALL_PX
     ),
-    "learned-depth": Kind(
+    "learned-depth": DisparityKind(
         partial(match_depth, DEPTH, size=FULL, held=True),
         table=False,
         line="ssd-disparity",
         reach=SMALL_PX,
         network=DEPTH,
     ),
-    "dioptre-zncc-disparity": Kind(
+    "dioptre-zncc-disparity": DisparityKind(
         match_softened, table=True, line="dioptre-zncc-disparity", size=HALF, sides=True
     ),
-    "dioptre-ssd-disparity": Kind(
+    "dioptre-ssd-disparity": DisparityKind(
         partial(match_ssd, size=HALF), table=True, line="dioptre-ssd-disparity", size=HALF, sides=True
     ),
-    "dioptre-learned-depth": Kind(
+    "dioptre-learned-depth": DisparityKind(
         partial(match_depth, DEPTH, size=HALF),
         table=True,
         line="dioptre-ssd-disparity",
@@ -156,7 +156,7 @@ class Disparity:
     table: str = DEFAULT
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> DisparityKind:
         """How it works."""
         return KINDS[self.key]
 
@@ -266,7 +266,7 @@ def posterior_of(
 
 
 def candidates_of(
-    match: Match, trust: Trust
+    match: Match, trust: DisparityError
 ) -> tuple[Float[np.ndarray, "look candidate"], Float[np.ndarray, "look candidate"]]:
     """Returns the shifts that may be right, the answer first, and how likely each is.
 

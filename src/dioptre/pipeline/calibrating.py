@@ -22,21 +22,21 @@ from dioptre.methods.calibration import (
     SUFFIX,
     THIN_LENS,
     Calibration,
+    CalibrationLine,
+    DisparityError,
     Fit,
-    Line,
     Places,
-    Trust,
     bilinear_weights,
 )
-from dioptre.methods.disparity import KINDS, Kind, posterior_of, views_of
+from dioptre.methods.disparity import KINDS, DisparityKind, posterior_of, views_of
 from dioptre.methods.matching import Match, match_zncc
 from dioptre.optics import CameraModel, FocusGrid, depth_to_disparity
 from dioptre.pipeline.predicting import spread
 from dioptre.pipeline.settings import CalibrationJob
 from dioptre.posterior import Posterior
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View, render
+from dioptre.simulate.render import PatchView, render
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import Noise, native_to_pixels, read_native
 from dioptre.simulate.texture import dead_leaves
@@ -44,7 +44,10 @@ from dioptre.store.labels import CROP
 from dioptre.store.manifest import unnamed
 from dioptre.store.patches import PatchStore, open_patches
 
-DEVICES: Final[dict[str, Callable[[], Device]]] = {"center": Device.center, "left": Device.left}
+DEVICES: Final[dict[str, Callable[[], PhoneOptics]]] = {
+    "center": PhoneOptics.center,
+    "left": PhoneOptics.left,
+}
 TABLE: Final = (7, 9)  # rows and columns of a field table
 PLANES_M: Final = (0.15, 0.25, 0.6, 2.0)  # distances of a factory's planes
 FOCI: Final = 7  # lens positions at which each plane is seen
@@ -63,7 +66,9 @@ TRUSTS: Final[dict[str, tuple[float, ...]]] = {  # what is tried
     "growth": (0.0, 0.02, 0.05, 0.08, 0.12, 0.2, 0.3),
     "pixels": (16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0),
 }
-PLANES: Final = Kind(match_zncc, table=True, line="")  # what planes are matched by: searched to the full
+PLANES: Final = DisparityKind(
+    match_zncc, table=True, line=""
+)  # what planes are matched by: searched to the full
 
 Progress = Callable[[int, int], None]
 
@@ -185,7 +190,7 @@ def look_at_patches(
     store: PatchStore,
     rows: Int[np.ndarray, " patch"],
     starts: int,
-    kind: Kind,
+    kind: DisparityKind,
     calibration: Calibration,
     moved: Callable[[], None],
 ) -> Looks:
@@ -213,7 +218,7 @@ def look_at_patches(
 
 
 def look_at_planes(
-    camera: CameraModel, phone: Device, calibration: Calibration, rng: np.random.Generator
+    camera: CameraModel, phone: PhoneOptics, calibration: Calibration, rng: np.random.Generator
 ) -> Looks:
     """Returns matched looks at textured planes that a simulated phone sees all over its frame."""
     rows, cols = camera.frame
@@ -222,7 +227,7 @@ def look_at_planes(
     found = []
     for y in np.linspace(-reach_y, reach_y, TABLE[0]):
         for x in np.linspace(-reach_x, reach_x, TABLE[1]):
-            view = View(PointSpread(camera, phone, (float(x), float(y))), SIZE + 4)
+            view = PatchView(PointSpread(camera, phone, (float(x), float(y))), SIZE + 4)
             for distance_m in PLANES_M:
                 depth = 1 / distance_m
                 pixels = _plane(view, depth, foci, rng)
@@ -233,7 +238,7 @@ def look_at_planes(
 
 
 def _plane(
-    view: View, depth: float, foci: Float[np.ndarray, " focus"], rng: np.random.Generator
+    view: PatchView, depth: float, foci: Float[np.ndarray, " focus"], rng: np.random.Generator
 ) -> Float[np.ndarray, "focus 2 row col"]:
     margin = view.margin()
     n = fine_size(view.size, margin)
@@ -312,7 +317,9 @@ def _bends(shape: tuple[int, int]) -> Float[np.ndarray, "bend place"]:
     return np.array(found)
 
 
-def fit_line(kind: Kind, looks: Looks, calibration: Calibration, rng: np.random.Generator) -> Line:
+def fit_line(
+    kind: DisparityKind, looks: Looks, calibration: Calibration, rng: np.random.Generator
+) -> CalibrationLine:
     """Returns the line of a method: a thin lens's, or the best one for labelled looks."""
     if not kind.line:
         return THIN_LENS
@@ -322,7 +329,7 @@ def fit_line(kind: Kind, looks: Looks, calibration: Calibration, rng: np.random.
 
 def ransac_line(
     x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], rng: np.random.Generator, sides: bool = False
-) -> Line:
+) -> CalibrationLine:
     """Returns the line y = slope x + offset with most points within INLIER.
 
     TRIALS lines through two points each; then least squares on the inliers of the best one. If wanted, the
@@ -342,11 +349,11 @@ def ransac_line(
     if best.sum() < 2 or np.ptp(x[best]) < 1e-6:
         raise InputError("the disparities of the patches do not differ: there is no line through them")
     slope, offset = np.polyfit(x[best], y[best], 1)
-    line = Line(round(float(slope), DIGITS), round(float(offset), DIGITS))
+    line = CalibrationLine(round(float(slope), DIGITS), round(float(offset), DIGITS))
     return _bent(line, x, y) if sides else line
 
 
-def _bent(line: Line, x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Line:
+def _bent(line: CalibrationLine, x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> CalibrationLine:
     """Returns a line with another slope below 0: least squares from a line on, with outliers held (Huber)."""
     parts = np.stack([np.maximum(x, 0), np.minimum(x, 0), np.ones(len(x))], axis=1)
     for _ in range(REFITS):
@@ -354,19 +361,21 @@ def _bent(line: Line, x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) ->
         above, below, offset = np.linalg.lstsq(parts * root[:, None], y * root, rcond=None)[0].tolist()
         if above * below <= 0:  # on one side there is nothing to tell it
             return line
-        line = Line(round(above, DIGITS), round(offset, DIGITS), round(below / above, DIGITS))
+        line = CalibrationLine(round(above, DIGITS), round(offset, DIGITS), round(below / above, DIGITS))
     return line
 
 
-def fit_trust(kind: Kind, looks: Looks, calibration: Calibration, line: Line = THIN_LENS) -> Trust:
+def fit_trust(
+    kind: DisparityKind, looks: Looks, calibration: Calibration, line: CalibrationLine = THIN_LENS
+) -> DisparityError:
     """Returns the trust under which the labels of looks are likeliest, by turns over grids of values."""
     place = _place_in_posterior(calibration.grid, looks.depth)
 
-    def likelihood(trust: Trust) -> float:
+    def likelihood(trust: DisparityError) -> float:
         logs = posterior_after(kind, looks, calibration, Fit(trust, line)).logs
         return float(np.take_along_axis(logs, place[:, None], axis=1).mean())
 
-    trust = Trust()
+    trust = DisparityError()
     for _ in range(TURNS):
         for name, values in TRUSTS.items():
             trust = max((replace(trust, **{name: value}) for value in values), key=likelihood)
@@ -381,13 +390,15 @@ def _place_in_posterior(grid: FocusGrid, depth: Float[np.ndarray, " n"]) -> Int[
     )
 
 
-def posterior_after(kind: Kind, looks: Looks, calibration: Calibration, fit: Fit) -> Posterior:
+def posterior_after(kind: DisparityKind, looks: Looks, calibration: Calibration, fit: Fit) -> Posterior:
     """Returns what a method would say after looks, with this calibration and fit."""
     gain = kind.gain_at(calibration, looks.where)
     return posterior_of(looks.match, fit, calibration.grid, looks.focus, gain)
 
 
-def off_line(kind: Kind, looks: Looks, calibration: Calibration, line: Line) -> Float[np.ndarray, " look"]:
+def off_line(
+    kind: DisparityKind, looks: Looks, calibration: Calibration, line: CalibrationLine
+) -> Float[np.ndarray, " look"]:
     """Returns how far looks are from a line, in dioptres."""
     return -looks.defocus - line.at(looks.match.shifts / kind.gain_at(calibration, looks.where))
 

@@ -43,7 +43,7 @@ PerSlice = Float[np.ndarray, " slice"]
 
 
 @dataclass(frozen=True)
-class Line:
+class GrowthLine:
     """What grows evenly along the way: how much for a unit, the standard error of that, and where it is 0."""
 
     slope: float
@@ -142,7 +142,7 @@ def fit_disc(frequency: Float[np.ndarray, " bin"], ratio: Float[np.ndarray, " bi
     return float(minimize_scalar(left, bounds=(low, high), method="bounded").x)
 
 
-def fit_line(x: PerSlice, y: PerSlice) -> Line:
+def fit_line(x: PerSlice, y: PerSlice) -> GrowthLine:
     """Returns a line through points, without those that lie far off it."""
     kept = np.ones(len(x), dtype=bool)
     for _ in range(3):
@@ -155,13 +155,13 @@ def fit_line(x: PerSlice, y: PerSlice) -> Line:
         kept = within
     count, width = int(np.count_nonzero(kept)), float(np.sum((x[kept] - x[kept].mean()) ** 2))
     variance = float(np.sum(left[kept] ** 2)) / max(count - 2, 1) / max(width, TINY)
-    return Line(float(slope), math.sqrt(variance), float(-offset / slope) if slope else math.nan)
+    return GrowthLine(float(slope), math.sqrt(variance), float(-offset / slope) if slope else math.nan)
 
 
 def _two_lines(positions: PerSlice, diameters: PerSlice, sharpest: int) -> BlurGrowth:
     """Returns the growth on either side of the sharpest slice, and where both meet."""
     told = np.isfinite(diameters) & (diameters > DIAMETERS[0]) & (diameters < DIAMETERS[1])
-    lines: dict[int, Line] = {}
+    lines: dict[int, GrowthLine] = {}
     for side in (1, -1):
         some = np.flatnonzero(told & (side * (positions - positions[sharpest]) > 0))
         away = side * (some - sharpest)
@@ -213,7 +213,7 @@ def _detail(picture: Float[np.ndarray, "row col"]) -> Float[np.ndarray, "row col
     return gaussian_filter(picture, SMOOTH_PX) - gaussian_filter(picture, SHADING_PX)
 
 
-def fit_disparity(slices: Slices, positions: PerSlice, blur: BlurGrowth) -> Line:
+def fit_disparity(slices: Slices, positions: PerSlice, blur: BlurGrowth) -> GrowthLine:
     """Returns how fast the views move against each other, near focus, where they are still alike.
 
     Raises:

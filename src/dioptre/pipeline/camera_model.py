@@ -20,14 +20,14 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Float32
 
-from dioptre.autofocus.controller import Drive, Halt, Rules
-from dioptre.autofocus.sweep import Measure
+from dioptre.autofocus.controller import Halt, LensController, Rules
+from dioptre.autofocus.sweep import FrameScorer
 from dioptre.cameras.base import Camera, Frame, Scaled, Timed
 from dioptre.errors import CameraError, InputError
 from dioptre.focusing.inputs import cut
 from dioptre.focusing.result import Roi
 from dioptre.focusing.trace import Act
-from dioptre.pipeline.camera_fit import BlurGrowth, Line, fit_blur, fit_disparity
+from dioptre.pipeline.camera_fit import BlurGrowth, GrowthLine, fit_blur, fit_disparity
 from dioptre.pipeline.recording import places_of
 from dioptre.pipeline.settings import Sweep
 from dioptre.store.manifest import write_file
@@ -42,7 +42,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCamera:
     """What was found of a camera; positions and lengths along the way are in `unit`.
 
     Attributes:
@@ -125,7 +125,7 @@ def own_scale(camera: Camera) -> tuple[Positions, str]:
 
 def measure_camera(
     camera: Camera, name: str, how: Sweep, roi: Roi | None = None, progress: Progress | None = None
-) -> Measured:
+) -> MeasuredCamera:
     """Returns what a sweep of a textured target that faces a camera tells of it.
 
     Args:
@@ -140,7 +140,9 @@ def measure_camera(
         CameraError: If the camera fails.
     """
     places = places_of(camera, how)
-    drive = Drive(camera, Rules((places[0], places[-1]), 0, how.settle, how.timeout), threading.Event())
+    drive = LensController(
+        camera, Rules((places[0], places[-1]), 0, how.settle, how.timeout), threading.Event()
+    )
     drive.act = Act.SWEEP
     many = 2 * len(places) + WATCHED
 
@@ -170,7 +172,7 @@ class _Fits:
 
     blur: BlurGrowth
     backlash: float
-    disparity: Line | None
+    disparity: GrowthLine | None
 
 
 def _fitted(there: Any, back: Any, positions: Positions, views: int) -> _Fits:
@@ -191,11 +193,11 @@ def _fitted(there: Any, back: Any, positions: Positions, views: int) -> _Fits:
         return _Fits(both, first.focus - second.focus, None)
     lines = fit_disparity(there, along, first), fit_disparity(back, along, second)
     slope = (lines[0].slope + lines[1].slope) / 2
-    line = Line(slope, math.hypot(lines[0].error, lines[1].error) / 2, lines[0].zero)
+    line = GrowthLine(slope, math.hypot(lines[0].error, lines[1].error) / 2, lines[0].zero)
     return _Fits(both, lines[0].zero - lines[1].zero, line)
 
 
-def _settling(drive: Drive, places: list[int], found: _Fits, roi: Roi | None) -> float:
+def _settling(drive: LensController, places: list[int], found: _Fits, roi: Roi | None) -> float:
     """Returns how long after the first frame of a long move the picture still changes, in seconds."""
     diameters = found.blur.diameters
     told = np.flatnonzero(np.isfinite(diameters))
@@ -203,7 +205,7 @@ def _settling(drive: Drive, places: list[int], found: _Fits, roi: Roi | None) ->
         raise InputError("no slice shows how blurred it is")
     at = places[int(told[np.argmin(np.abs(diameters[told] - STEEP_PX))])]
     away = places[0] if at - places[0] > places[-1] - at else places[-1]
-    measure = Measure(None)
+    measure = FrameScorer(None)
     drive.capture(away)
     scores: list[float] = []
     when: list[float] = []
@@ -224,11 +226,11 @@ def _clock(camera: Camera) -> float:
 
 def _measured(
     found: _Fits, positions: Positions, apart: float, unit: str, name: str, settle: float
-) -> Measured:
+) -> MeasuredCamera:
     sign = 1.0 if positions[-1] > positions[0] else -1.0
     blur, line = found.blur, found.disparity
     step = float(np.mean(np.abs(np.diff(positions)))) / apart
-    return Measured(
+    return MeasuredCamera(
         name=name,
         unit=unit,
         growth_px=sign * blur.growth,
@@ -247,6 +249,6 @@ def _measured(
     )
 
 
-def write_camera(found: Measured, path: Path) -> None:
+def write_camera(found: MeasuredCamera, path: Path) -> None:
     """Writes a camera file, which appears under its name only once it is whole."""
     write_file(path, lambda file: file.write(found.to_toml().encode()))

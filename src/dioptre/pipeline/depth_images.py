@@ -16,8 +16,8 @@ from dioptre.pipeline.simulate import SPLITS, photographs_of, read_textures
 from dioptre.simulate import sensor
 from dioptre.simulate.capture import Conditions, draw_surfaces
 from dioptre.simulate.depth_images import WidePicture, draw_wide_picture
-from dioptre.simulate.device import Device
-from dioptre.store.depth_images import WidePictureWriter
+from dioptre.simulate.device import PhoneOptics
+from dioptre.store.depth_images import DepthImageWriter
 from dioptre.store.format import StoreFormat
 from dioptre.store.lock import locked
 
@@ -65,7 +65,7 @@ def simulate_wide(
     camera, count = CameraModel.pixel3(), simulation.scenes
     form = StoreFormat(camera.grid, simulation.size, 2, sensor.BLACK, sensor.WHITE)
     splits = tuple("train" if at % VALIDATION_EVERY else "validation" for at in range(count))
-    writer = WidePictureWriter(out, form, asdict(simulation), splits)
+    writer = DepthImageWriter(out, form, asdict(simulation), splits)
     with locked(out):
         missing = writer.begin()
         finished = PER_SCENE * (count - len(missing))
@@ -78,7 +78,7 @@ def draw_scene(simulation: WideSimulation, split: str, number: int) -> list[Wide
     """Returns the pictures of one scene."""
     conditions, camera = Conditions(), CameraModel.pixel3()
     rng = np.random.default_rng([simulation.seed, list(SPLITS).index(split), number])
-    device = Device.draw(rng)
+    device = PhoneOptics.draw(rng)
     photographs = photographs_of(read_textures(simulation.textures), split)
     surfaces = draw_surfaces(rng, conditions.clutter, photographs, SURFACES, SURFACE)
     return [
@@ -87,7 +87,7 @@ def draw_scene(simulation: WideSimulation, split: str, number: int) -> list[Wide
     ]
 
 
-def _write_scene(writer: WidePictureWriter, simulation: WideSimulation, number: int) -> int:
+def _write_scene(writer: DepthImageWriter, simulation: WideSimulation, number: int) -> int:
     """Writes the pictures of one scene and returns how many they are."""
     pictures = draw_scene(simulation, writer.splits[number], number)
     writer.write_shard(

@@ -20,7 +20,7 @@ SKIMAGE: Final = "skimage"
 
 
 @dataclass(frozen=True)
-class Stage:
+class TrainingStage:
     """One training on the way to a network.
 
     Attributes:
@@ -72,7 +72,7 @@ class ShippedNetwork:
         shipped: Whether its file comes with the package; another can be made, and asked for by its file.
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[TrainingStage, ...]
     half: bool = True
     decision: Decision | None = None
     differs: str = ""
@@ -120,7 +120,9 @@ class Catalogue:
         known = ", ".join(network.name for network in self.networks)
         raise InputError(f"there is no recipe {name!r}; there are {known}")
 
-    def stages_of(self, name: str, made: Callable[[Stage], bool] = lambda _stage: False) -> tuple[Stage, ...]:
+    def stages_of(
+        self, name: str, made: Callable[[TrainingStage], bool] = lambda _stage: False
+    ) -> tuple[TrainingStage, ...]:
         """Returns all stages that a network needs, each after those that it builds on.
 
         Args:
@@ -128,9 +130,9 @@ class Catalogue:
             made: Tells whether a stage is made already; what that one built on is then not needed.
         """
         by_name = {stage.name: stage for network in self.networks for stage in network.stages}
-        ordered: dict[str, Stage] = {}
+        ordered: dict[str, TrainingStage] = {}
 
-        def visit(stage: Stage) -> None:
+        def visit(stage: TrainingStage) -> None:
             for earlier in () if stage.name != name and made(stage) else stage.builds_on:
                 if earlier not in ordered:
                     visit(by_name[earlier])
@@ -181,7 +183,7 @@ SHIPPED = Catalogue(
     (
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "dioptre-single-dp",
                     replace(MOVE, learning_rate=3e-3, steps=14_000, crops=0.65, flips="rows"),
                     TWO_VIEWS,
@@ -190,7 +192,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "dioptre-single-green",
                     replace(
                         MOVE,
@@ -207,7 +209,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "dioptre-any-dp",
                     LOOKS,
                     SCENES_AND_DARK,
@@ -218,7 +220,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "dioptre-any-green",
                     replace(LOOKS, problem=Problem.SINGLE_GREEN, steps=8000),
                     PLAIN_GREEN,
@@ -229,7 +231,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "l2a-single-dp",
                     replace(
                         PAPER,
@@ -247,7 +249,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "l2a-single-green",
                     replace(PAPER_GREEN, learning_rate=2e-3, steps=7000, crops=0.6, distillation=0.8),
                     PLAIN_GREEN,
@@ -258,7 +260,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "l2a-two-step-dp",
                     replace(PAPER, learning_rate=1.5e-3, steps=3500, crops=0.6, flips="rows"),
                     SCENES,
@@ -269,7 +271,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "l2a-two-step-green",
                     replace(PAPER_GREEN, learning_rate=1.5e-3, steps=2500, crops=0.6),
                     SCENES,
@@ -281,7 +283,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "l2a-stack-green",
                     GREEN_STACKS,
                     TWO_VIEWS,
@@ -291,7 +293,7 @@ SHIPPED = Catalogue(
         ),
         ShippedNetwork(
             (
-                Stage(
+                TrainingStage(
                     "l2a-stack-dp",
                     replace(
                         STACKS,
@@ -308,11 +310,11 @@ SHIPPED = Catalogue(
             ),
         ),
         ShippedNetwork(  # the paper's recipe but for its width, in the time that l2a-single-dp takes
-            (Stage("paper-single-dp", Recipe(width=0.5, steps=1900), TWO_VIEWS),), shipped=False
+            (TrainingStage("paper-single-dp", Recipe(width=0.5, steps=1900), TWO_VIEWS),), shipped=False
         ),
         ShippedNetwork(  # Table 3: the paper's model of whole stacks, on registered ones
             (
-                Stage(
+                TrainingStage(
                     "l2a-registered-green",
                     GREEN_STACKS,
                     REGISTERED,

@@ -32,7 +32,7 @@ from dioptre.cameras.camera_presets import find_camera
 from dioptre.errors import CaptureFileError, FileError, InputError
 from dioptre.groundtruth.bundle import Expected
 from dioptre.groundtruth.colmap import colmap_model
-from dioptre.groundtruth.consensus import Rig, Told, agree, astray
+from dioptre.groundtruth.consensus import RigEstimate, SharedRig, agree, astray
 from dioptre.groundtruth.poses import Adjusted, Nominal, hold_rig, meant_rig, rig_to_json
 from dioptre.groundtruth.reconstruct import (
     CameraMaps,
@@ -163,12 +163,12 @@ def _run(
     return outcomes
 
 
-def _agree(job: Job, observed: Sequence[Mapping[str, Any]]) -> tuple[Rig | None, list[str]]:
+def _agree(job: Job, observed: Sequence[Mapping[str, Any]]) -> tuple[SharedRig | None, list[str]]:
     """Returns the rig that the captures tell together, and writes it, and the captures that say otherwise.
 
     The rig is None if each stands for itself.
     """
-    told = [Told.from_json(one["told"]) for one in observed if not one["fault"]]
+    told = [RigEstimate.from_json(one["told"]) for one in observed if not one["fault"]]
     if job.settings.rig == "each" or not told:
         return None, []
     nominal = nominal_rig(job.settings, job.camera, job.known)
@@ -216,7 +216,7 @@ def observe_files(job: Job, files: RigFiles) -> dict[str, Any]:
         outcome["fault"] = f"{name}: {error}"
     else:
         write_arrays(folder / ADJUSTED, adjusted.arrays())
-        outcome["told"] = Told.of(name, adjusted.bundle, adjusted.start, adjusted.expected).to_json()
+        outcome["told"] = RigEstimate.of(name, adjusted.bundle, adjusted.start, adjusted.expected).to_json()
     write_json(folder / TOLD, outcome)
     return outcome
 
@@ -228,7 +228,9 @@ def _read_told(folder: Path) -> dict[str, Any]:
     return told
 
 
-def _reconstruct(job: Job, rig: Rig | None, elsewhere: Sequence[str], files: RigFiles) -> dict[str, Any]:
+def _reconstruct(
+    job: Job, rig: SharedRig | None, elsewhere: Sequence[str], files: RigFiles
+) -> dict[str, Any]:
     """Returns what became of one capture, once its files are written."""
     first, folder = files[0], job.folder(files)
     values = None if rig is None else rig.values(1.0).tolist()
@@ -253,7 +255,7 @@ def _reconstruct(job: Job, rig: Rig | None, elsewhere: Sequence[str], files: Rig
     return outcome
 
 
-def _depth(job: Job, rig: Rig | None, files: RigFiles) -> tuple[Reconstruction, tuple[int, int]]:
+def _depth(job: Job, rig: SharedRig | None, files: RigFiles) -> tuple[Reconstruction, tuple[int, int]]:
     """Returns poses and depth of a capture whose points were found, and the size of its frames."""
     sweeps, frame = _read(files)
     adjusted = Adjusted.from_arrays(read_arrays(job.folder(files) / ADJUSTED))

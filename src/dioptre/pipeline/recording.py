@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dioptre.autofocus.controller import Drive, Halt, Rules
+from dioptre.autofocus.controller import Halt, LensController, Rules
 from dioptre.cameras.base import Camera, Frame, Scaled
 from dioptre.errors import CameraError, InputError
 from dioptre.focusing.trace import Act
@@ -48,7 +48,7 @@ def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progres
     """
     places = places_of(camera, how)
     rules = Rules((places[0], places[-1]), how.backlash, how.settle, how.timeout)
-    drive = Drive(camera, rules, threading.Event())
+    drive = LensController(camera, rules, threading.Event())
     drive.act = Act.SWEEP
     when: list[float] = []
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dioptre.evaluate import curves, example_figures, figures, paper_figures
 from dioptre.evaluate.aggregate import Choice, nearest_start
-from dioptre.evaluate.calibration_metrics import Trust
+from dioptre.evaluate.calibration_metrics import ConfidenceCounts
 from dioptre.evaluate.example_figures import Example, as_exposed, example_of
 from dioptre.evaluate.examples import (
     AMBIGUOUS,
@@ -21,11 +21,11 @@ from dioptre.evaluate.examples import (
     PAIR,
     SEEN,
     SPREAD,
-    Gallery,
+    ExampleSet,
 )
 from dioptre.evaluate.predict import ORACLE
 from dioptre.evaluate.provenance import Role
-from dioptre.evaluate.tables import Counted, Line, PaperTable, first_of, short_key
+from dioptre.evaluate.tables import Counted, PaperTable, TableLine, first_of, short_key
 from dioptre.methods import METHODS
 from dioptre.methods.base import WHOLE
 from dioptre.optics import CameraModel, breathing
@@ -80,7 +80,7 @@ class Predicted:
     """
 
     counted: Counted
-    gallery: Gallery | None
+    gallery: ExampleSet | None
 
     def choices(self, at: int, methods: Sequence[str], steps: int) -> list[tuple[str, int]]:
         """Returns what methods answered for an example; those with a look from the start nearest to SEEN."""
@@ -166,7 +166,7 @@ def _explained(main: Predicted) -> Iterator[Illustration]:
         )
 
 
-def _examples(main: Predicted, gallery: Gallery, pairs: Predicted | None) -> Iterator[Illustration]:
+def _examples(main: Predicted, gallery: ExampleSet, pairs: Predicted | None) -> Iterator[Illustration]:
     """Yields figures 6 to 9."""
     spread = gallery.of(SPREAD)
     lit = [at for at in spread if gallery.light[at] != "dark"] or spread
@@ -221,7 +221,7 @@ def _compared(data: Predicted, light: str) -> list[Example]:
 
 
 def _inputs(
-    data: Predicted, gallery: Gallery, at: int, light: str
+    data: Predicted, gallery: ExampleSet, at: int, light: str
 ) -> list[tuple[str, example_figures.Picture]]:
     """Returns what is seen of an example: both views, or in the dark the slice as exposed and brightened."""
     start = data.start(at)
@@ -235,7 +235,7 @@ def _inputs(
     return views if start == seen else [(f"input:\n{start}", gallery.slices[at, start])]
 
 
-def _ambiguity(gallery: Gallery) -> Iterator[Illustration]:
+def _ambiguity(gallery: ExampleSet) -> Iterator[Illustration]:
     """Yields figure 10."""
     for at in gallery.of(AMBIGUOUS):
         if not len(gallery.posteriors):
@@ -259,7 +259,7 @@ def _ambiguity(gallery: Gallery) -> Iterator[Illustration]:
         )
 
 
-def _pages(main: Predicted, gallery: Gallery) -> Iterator[Illustration]:
+def _pages(main: Predicted, gallery: ExampleSet) -> Iterator[Illustration]:
     """Yields figures 11 to 18: pages of examples."""
     spread = gallery.of(SPREAD)
     pages = [spread[begin : begin + ON_A_PAGE] for begin in range(0, len(spread), ON_A_PAGE)]
@@ -330,7 +330,7 @@ def _own(main: Predicted, tables: Sequence[PaperTable]) -> Iterator[Illustration
         )
 
 
-def _surest(trust: Mapping[tuple[str, int], Trust]) -> dict[str, Trust]:
+def _surest(trust: Mapping[tuple[str, int], ConfidenceCounts]) -> dict[str, ConfidenceCounts]:
     """Returns the two methods that miss least of each number of looks."""
     found = {}
     for looks in sorted({steps for _, steps in trust}):
@@ -340,7 +340,7 @@ def _surest(trust: Mapping[tuple[str, int], Trust]) -> dict[str, Trust]:
     return found
 
 
-def _frames(lines: Sequence[Line], every: int) -> "Figure":
+def _frames(lines: Sequence[TableLine], every: int) -> "Figure":
     """Returns the figure of frames against error: strategies that look several times, and the best others."""
     strategies: dict[str, dict[int, float]] = {}
     for line in lines:

@@ -25,11 +25,11 @@ import pyarrow.compute as pc
 from dioptre.errors import InputError, MissingExtraError
 from dioptre.evaluate import figures, formats
 from dioptre.evaluate.aggregate import READ, tally
-from dioptre.evaluate.examples import Gallery, read_gallery
+from dioptre.evaluate.examples import ExampleSet, read_gallery
 from dioptre.evaluate.page import Figure as PageFigure
 from dioptre.evaluate.page import Table, build_page
 from dioptre.evaluate.predict import ORACLE
-from dioptre.evaluate.provenance import Origin, Role, origin_from_json
+from dioptre.evaluate.provenance import Provenance, Role, origin_from_json
 from dioptre.evaluate.tables import Counted, PaperTable, paper_tables, short_key
 from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.predicting import EXAMPLES
@@ -87,7 +87,7 @@ class _Folder:
     """A folder of predictions."""
 
     path: Path
-    origin: Origin
+    origin: Provenance
     methods: frozenset[str]
 
 
@@ -99,7 +99,7 @@ def _open(path: Path) -> _Folder:
     return _Folder(path, origin, frozenset(manifest.get("methods", {})))
 
 
-def _looked_up(folder: Path, origin: Origin) -> Origin:
+def _looked_up(folder: Path, origin: Provenance) -> Provenance:
     """Returns the origin of predictions that do not tell it, as far as their rows do."""
     positions, devices = 0, set()
     for table in iterate_predictions(folder, ["truth", "predicted", "start", "device"]):
@@ -142,7 +142,7 @@ def _count(folders: Sequence[_Folder]) -> Predicted:
     galleries = [
         one for one in (read_gallery(folder.path / EXAMPLES) for folder in folders) if one is not None
     ]
-    gallery: Gallery | None = galleries[0] if galleries else None
+    gallery: ExampleSet | None = galleries[0] if galleries else None
     batches = chain.from_iterable(_batches(folder, at == 0) for at, folder in enumerate(folders))
     origin = folders[0].origin
     examples = [] if gallery is None else gallery.patch.tolist()

@@ -22,7 +22,7 @@ from dioptre.posterior import DepthPrior
 from dioptre.simulate import sensor
 from dioptre.simulate.capture import Conditions, Patch, draw_patch, draw_surfaces
 from dioptre.simulate.depth_photograph import DepthPhotograph
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.surface_texture import Clutter
 from dioptre.stacks.formats import read_photographs
 from dioptre.store.lock import locked
@@ -171,10 +171,16 @@ def _code(split: str) -> int:
 @lru_cache(maxsize=2)
 def _scene(
     seed: int, split: str, device: str, textures: str, scene: int, clutter: Clutter
-) -> tuple[list[Float32[np.ndarray, "n n"]], Device]:
+) -> tuple[list[Float32[np.ndarray, "n n"]], PhoneOptics]:
     """Returns a scene's surfaces and phone. The split is part of the seed: no two share a surface."""
     rng = np.random.default_rng([seed, _code(split), scene, 0])
-    phone = Device.draw(rng) if device == "random" else Device.left() if device == "left" else Device.center()
+    phone = (
+        PhoneOptics.draw(rng)
+        if device == "random"
+        else PhoneOptics.left()
+        if device == "left"
+        else PhoneOptics.center()
+    )
     return draw_surfaces(rng, clutter, photographs_of(read_textures(textures), split)), phone
 
 

@@ -32,8 +32,8 @@ from dioptre.pipeline.settings import Captures, Simulation
 from dioptre.pipeline.simulate import conditions_of, photographs_of, read_textures, split_of
 from dioptre.posterior import DepthPrior
 from dioptre.simulate.capture import Conditions
-from dioptre.simulate.device import Device
-from dioptre.simulate.frame import Seen, true_depth
+from dioptre.simulate.device import PhoneOptics
+from dioptre.simulate.frame import WorldView, true_depth
 from dioptre.simulate.mvs_confidence import certain, sharp_picture
 from dioptre.simulate.rig import MEASURED_M, Phone, Rig, arm_for, draw_rig, lone_phone, nominal_centres
 from dioptre.simulate.sweeps import Light, WholeSweep, draw_light, take_sweep
@@ -122,9 +122,9 @@ def rig_of(simulation: Simulation, captures: Captures, camera: CameraModel) -> R
             return rig
         return replace(rig, phones=tuple(replace(one, device=one.device.thin_lens()) for one in rig.phones))
     if simulation.device == "random":
-        device = Device.draw(rng)
+        device = PhoneOptics.draw(rng)
     else:
-        device = Device.left() if simulation.device == "left" else Device.center()
+        device = PhoneOptics.left() if simulation.device == "left" else PhoneOptics.center()
     return Rig((lone_phone(device.thin_lens() if simulation.exact_lens else device),), arm)
 
 
@@ -167,7 +167,7 @@ def _write_sweep(out: Path, simulation: Simulation, captures: Captures, number: 
 
 
 def take_phone(
-    simulation: Simulation, captures: Captures, number: int, seen: Seen, light: Light
+    simulation: Simulation, captures: Captures, number: int, seen: WorldView, light: Light
 ) -> WholeSweep:
     """Returns what one phone takes of one world."""
     conditions = conditions_of(simulation, split_of(simulation, number))
@@ -177,7 +177,7 @@ def take_phone(
         return take_sweep(seen, light, conditions, rng, threads)
 
 
-def confidence_map(seen: Seen, light: Light) -> Float32[np.ndarray, "map_row map_col"]:
+def confidence_map(seen: WorldView, light: Light) -> Float32[np.ndarray, "map_row map_col"]:
     """Returns where a rig would be sure of a frame's depth, 1, and where not, 0."""
     factor = working_factor(seen.frame)
     picture, depth = sharp_picture(seen, (0, 0), seen.frame)
@@ -186,13 +186,15 @@ def confidence_map(seen: Seen, light: Light) -> Float32[np.ndarray, "map_row map
     return sure[step // 2 :: step, step // 2 :: step].astype(np.float32)
 
 
-def see_world(simulation: Simulation, captures: Captures, number: int, phone: Phone) -> tuple[Seen, Light]:
+def see_world(
+    simulation: Simulation, captures: Captures, number: int, phone: Phone
+) -> tuple[WorldView, Light]:
     """Returns the world of a capture as one phone sees it, and its light, with the noise of its pixels."""
     camera = camera_of(simulation, captures)
     frame = captures.size or camera.frame
     conditions = conditions_of(simulation, split_of(simulation, number))
     seed = _seed(simulation, number)
-    seen = Seen(_world(seed, simulation, captures, frame, conditions), phone, camera, frame)
+    seen = WorldView(_world(seed, simulation, captures, frame, conditions), phone, camera, frame)
     light = draw_light(simulation.light, conditions, np.random.default_rng([*seed, 1]))
     return seen, replace(light, noise=light.noise.averaged(captures.binned))
 
@@ -215,7 +217,7 @@ def _world(
     return draw_world(camera, frame, rng, conditions, photographs, captures.binned, captures.rig)
 
 
-def _truth(seen: Seen, taken: WholeSweep) -> dict[str, Any]:
+def _truth(seen: WorldView, taken: WholeSweep) -> dict[str, Any]:
     """Returns what is right about a sweep, as plain JSON."""
     phone = seen.phone
     return {

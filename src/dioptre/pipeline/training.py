@@ -16,7 +16,7 @@ from dioptre.methods.learned import NETWORK, Learned
 from dioptre.pipeline.depth_training import NAME as LEARNED_DEPTH
 from dioptre.pipeline.depth_training import train_learned_depth
 from dioptre.pipeline.executors import local_executor
-from dioptre.pipeline.recipes import SHIPPED, Catalogue, RegisteredStore, Stage
+from dioptre.pipeline.recipes import SHIPPED, Catalogue, RegisteredStore, TrainingStage
 from dioptre.pipeline.registering import register
 from dioptre.pipeline.simulate import simulate
 from dioptre.store.manifest import MANIFEST
@@ -82,18 +82,18 @@ def _file_of(weights: Path, name: str) -> Path:
     return weights / f"{name}{NETWORK}"
 
 
-def _check_recipe(run: Path, stage: Stage) -> None:
+def _check_recipe(run: Path, stage: TrainingStage) -> None:
     if open_run(run).recipe != stage.recipe:
         raise FileError(f"{run} was trained with another recipe than that of {stage.name}; delete it first")
 
 
-def _was_made_by(weights: Path, stage: Stage) -> bool:
+def _was_made_by(weights: Path, stage: TrainingStage) -> bool:
     """Returns whether a folder of networks has the one that a stage makes."""
     file = _file_of(weights, stage.name)
     return file.exists() and dict(Learned(file).card.recipe) == stage.recipe.to_json()
 
 
-def _builds_on(stage: Stage, runs: Path) -> BuildsOn:
+def _builds_on(stage: TrainingStage, runs: Path) -> BuildsOn:
     return BuildsOn(
         runs / stage.start_from if stage.start_from else None,
         tuple(runs / name for name in stage.after),

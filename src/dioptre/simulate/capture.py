@@ -13,13 +13,13 @@ from jaxtyping import Float, Float32, UInt16
 
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.simulate.depth_photograph import DepthPhotograph, photograph_scene
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.focusability import LEAST, focus_contrast
 from dioptre.simulate.layout import KINDS, Layout, beyond, draw_depths, lay_out, mean_step
 from dioptre.simulate.lens import Actuator, index_errors, sweep
 from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw_slope, draw_steps
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View, render_stack
+from dioptre.simulate.render import PatchView, render_stack
 from dioptre.simulate.scene import Scene, diffract, fine_size, soften
 from dioptre.simulate.sensor import Noise, process, read_native
 from dioptre.simulate.surface_texture import Clutter, paint
@@ -166,7 +166,7 @@ def draw_materials(rng: np.random.Generator, size: int, periodic: float = 0.0) -
 
 def draw_patch(
     camera: CameraModel,
-    device: Device,
+    device: PhoneOptics,
     surfaces: Sequence[Picture],
     rng: np.random.Generator,
     conditions: Conditions,
@@ -187,7 +187,7 @@ def draw_patch(
         depth_photographs: Photographs with depth, for some of the patches to be parts of.
     """
     at = draw_place(camera, size, rng)
-    view = View(PointSpread(camera, device, at), size + 2 * RIM, conditions.breathing)
+    view = PatchView(PointSpread(camera, device, at), size + 2 * RIM, conditions.breathing)
     focus = sweep(camera, conditions.actuator, device.lens_bias, rng)
     axis = conditions.side_motion * side_motion(len(focus), rng)
     drawn = "dark" if rng.random() < conditions.lighting.dark else "normal"
@@ -239,7 +239,7 @@ class Visible:
 
 
 def draw_visible(
-    view: View,
+    view: PatchView,
     surfaces: Sequence[Picture],
     rng: np.random.Generator,
     conditions: Conditions,
@@ -283,7 +283,7 @@ def draw_place(camera: CameraModel, size: int, rng: np.random.Generator) -> tupl
 def _draw_any_scene(
     camera: CameraModel,
     surfaces: Sequence[Picture],
-    view: View,
+    view: PatchView,
     rng: np.random.Generator,
     conditions: Conditions,
     depth_photographs: Sequence[DepthPhotograph],
@@ -301,7 +301,7 @@ def draw_scene(
     kind: str,
     camera: CameraModel,
     surfaces: Sequence[Picture],
-    view: View,
+    view: PatchView,
     rng: np.random.Generator,
     conditions: Conditions,
     depth_photographs: Sequence[DepthPhotograph] = (),

@@ -14,12 +14,12 @@ from jaxtyping import Float32, UInt16
 
 from dioptre.optics import CameraModel
 from dioptre.simulate.capture import RIM, Conditions, Picture, crop_surface, draw_place
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.layout import bend, draw_depths, mean_step
 from dioptre.simulate.lens import sweep
 from dioptre.simulate.light import draw_exposure, draw_slope
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View, render
+from dioptre.simulate.render import PatchView, render
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
 from dioptre.simulate.sensor import read_native
 from dioptre.simulate.surface_texture import silhouette
@@ -51,7 +51,7 @@ class WidePicture:
 
 def draw_wide_picture(
     camera: CameraModel,
-    device: Device,
+    device: PhoneOptics,
     surfaces: Sequence[Picture],
     rng: np.random.Generator,
     conditions: Conditions,
@@ -70,7 +70,7 @@ def draw_wide_picture(
         scale: Pixels for one of the map of depths.
     """
     at = draw_place(camera, size, rng)
-    view = View(PointSpread(camera, device, at), size + 2 * RIM, breathing=0.0)
+    view = PatchView(PointSpread(camera, device, at), size + 2 * RIM, breathing=0.0)
     index = int(rng.integers(len(camera.grid)))
     focus = float(sweep(camera, conditions.actuator, device.lens_bias, rng)[index])
     light = "dark" if rng.random() < conditions.lighting.dark else "normal"
@@ -87,7 +87,7 @@ def draw_wide_picture(
 def draw_wide_scene(
     camera: CameraModel,
     surfaces: Sequence[Picture],
-    view: View,
+    view: PatchView,
     rng: np.random.Generator,
     conditions: Conditions,
 ) -> Scene:

@@ -43,7 +43,7 @@ Field = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Device:
+class PhoneOptics:
     """One phone.
 
     Attributes:
@@ -74,17 +74,17 @@ class Device:
     closer_m: float = 0.0
 
     @classmethod
-    def center(cls) -> "Device":
+    def center(cls) -> "PhoneOptics":
         """Returns the phone in the middle of the rig: the measured one."""
         return cls(far_side=FAR_SIDE)
 
     @classmethod
-    def left(cls) -> "Device":
+    def left(cls) -> "PhoneOptics":
         """Returns the phone to its left: another pupil and shading, always the same, and 1.1 cm closer."""
         return replace(cls.draw(np.random.default_rng(2020)), closer_m=0.011)
 
     @classmethod
-    def draw(cls, rng: np.random.Generator) -> "Device":
+    def draw(cls, rng: np.random.Generator) -> "PhoneOptics":
         """Returns a phone of the same make: its optics vary as units do, and half of them are mirrored.
 
         Blur grows by 15 per cent more or less, up to 30 per cent more on the far side than on the near one;
@@ -108,7 +108,7 @@ class Device:
             lens_bias=float(rng.standard_normal()),
         )
 
-    def thin_lens(self) -> "Device":
+    def thin_lens(self) -> "PhoneOptics":
         """Returns the same phone with the blur that the camera model says, on both sides of focus."""
         return replace(self, radius_gain=1.0, far_side=1.0)
 

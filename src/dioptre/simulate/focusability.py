@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.optics import FocusGrid
-from dioptre.simulate.render import View, render
+from dioptre.simulate.render import PatchView, render
 from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import LEVELS, Noise
 
@@ -17,7 +17,7 @@ LEAST = 0.2  # change over noise, root mean square over the pixels, from which o
 
 
 def focus_contrast(
-    scene: Scene, view: View, grid: FocusGrid, depth: float, gain: float, noise: Noise
+    scene: Scene, view: PatchView, grid: FocusGrid, depth: float, gain: float, noise: Noise
 ) -> float:
     """Returns by how much the light changes a few positions from the best one, over the noise of a pixel.
 

@@ -19,10 +19,10 @@ from jaxtyping import Float, Float32, UInt16
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, depth_to_blur
 from dioptre.simulate import kernels
-from dioptre.simulate.device import SHADED_FROM, Device
+from dioptre.simulate.device import SHADED_FROM, PhoneOptics
 from dioptre.simulate.layout import mean_step
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import STEP_PX, View
+from dioptre.simulate.render import STEP_PX, PatchView
 from dioptre.simulate.rig import Phone
 from dioptre.simulate.scene import FINE, Layer, Scene, soften
 from dioptre.simulate.sensor import Noise, read_native
@@ -42,7 +42,7 @@ Strip = Float32[np.ndarray, "slice 2 rows cols"]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class WorldView:
     """A world from one phone.
 
     Attributes:
@@ -108,16 +108,16 @@ class Seen:
             weights[-shared:] *= rise[::-1]
         return weights.astype(np.float32)
 
-    def view(self, origin: Origin, size: int | None = None) -> View:
+    def view(self, origin: Origin, size: int | None = None) -> PatchView:
         """Returns where a square of the frame is seen from: a tile, or one of another size."""
         size = size or self.size
         middle = [at + (size - length) / 2 for at, length in zip(origin, self.frame, strict=True)]
         spread = PointSpread(self.camera, self.phone.device, (middle[1], middle[0]))
-        return View(spread, size, self.breathing)
+        return PatchView(spread, size, self.breathing)
 
 
 def frame_shading(
-    camera: CameraModel, device: Device, frame: tuple[int, int]
+    camera: CameraModel, device: PhoneOptics, frame: tuple[int, int]
 ) -> Float32[np.ndarray, "2 rows cols"]:
     """Returns the brightness of both views of a white sheet over the middle of a sensor."""
     views = []
@@ -140,7 +140,7 @@ def frame_shading(
 # What a tile can see
 
 
-def tile_scene(seen: Seen, origin: Origin, view: View) -> Scene:
+def tile_scene(seen: WorldView, origin: Origin, view: PatchView) -> Scene:
     """Returns the layers that a tile, or another square that begins there, can see, from front to back."""
     margin = view.margin(AXIS_PX, SPARE_INDICES)
     n = FINE * (view.size + 2 * margin)
@@ -157,7 +157,7 @@ def tile_scene(seen: Seen, origin: Origin, view: View) -> Scene:
     return Scene(tuple(layers), margin)
 
 
-def _layer(seen: Seen, surface: Surface, rays: Rays, few: Rays) -> Layer | None:
+def _layer(seen: WorldView, surface: Surface, rays: Rays, few: Rays) -> Layer | None:
     """Returns a surface as a tile can see it; None if it cannot."""
     last = surface is seen.world.surfaces[-1]
     if not last and not cast_surface(seen, surface, few)[1].any():
@@ -175,7 +175,7 @@ def _layer(seen: Seen, surface: Surface, rays: Rays, few: Rays) -> Layer | None:
     return Layer(radiance, _flattened(seen.camera, depth, cover), alpha)
 
 
-def _fine_place(seen: Seen, origin: Origin, margin: int) -> Float[np.ndarray, "2"]:
+def _fine_place(seen: WorldView, origin: Origin, margin: int) -> Float[np.ndarray, "2"]:
     """Returns the first place (x, y) of a tile's fine grid, pixels from the centre of the frame."""
     rows, cols = seen.frame
     inset = (1 / FINE - 1) / 2  # from a pixel's centre to that of its first fine pixel
@@ -184,7 +184,7 @@ def _fine_place(seen: Seen, origin: Origin, margin: int) -> Float[np.ndarray, "2
     return np.array([x, y])
 
 
-def aim(seen: Seen, first: Float[np.ndarray, "2"], step: float, shape: tuple[int, int]) -> Rays:
+def aim(seen: WorldView, first: Float[np.ndarray, "2"], step: float, shape: tuple[int, int]) -> Rays:
     """Returns the directions (x, y, 1) of rays on a grid of places.
 
     Args:
@@ -199,7 +199,7 @@ def aim(seen: Seen, first: Float[np.ndarray, "2"], step: float, shape: tuple[int
 
 
 def cast_surface(
-    seen: Seen, surface: Surface, rays: Rays
+    seen: WorldView, surface: Surface, rays: Rays
 ) -> tuple[Float32[np.ndarray, "rows cols"], Float32[np.ndarray, "rows cols"]]:
     """Returns the dioptres of a surface on each ray, and where it is."""
     depth, cover = np.empty(rays.shape[1:], np.float32), np.empty(rays.shape[1:], np.float32)
@@ -223,7 +223,7 @@ def _flattened(
     return np.clip(depth, np.float32(low), np.float32(high))
 
 
-def true_depth(seen: Seen, step: int = 1) -> Float32[np.ndarray, "map_row map_col"]:
+def true_depth(seen: WorldView, step: int = 1) -> Float32[np.ndarray, "map_row map_col"]:
     """Returns the dioptres of what is seen in front, at the far end of the ladder.
 
     Args:
@@ -245,7 +245,7 @@ def true_depth(seen: Seen, step: int = 1) -> Float32[np.ndarray, "map_row map_co
 
 
 def render_strips(
-    seen: Seen,
+    seen: WorldView,
     focus: Float[np.ndarray, " slice"],
     axis: Float[np.ndarray, "slice 2"],
     gain: Float32[np.ndarray, " slice"],
@@ -275,7 +275,7 @@ def render_strips(
 
 
 def _add_tiles(
-    seen: Seen,
+    seen: WorldView,
     top: int,
     columns: Sequence[int],
     strip: Strip,
@@ -303,7 +303,7 @@ def _add_tiles(
 
 
 def read_frames(
-    seen: Seen,
+    seen: WorldView,
     focus: Float[np.ndarray, " slice"],
     axis: Float[np.ndarray, "slice 2"],
     gain: Float32[np.ndarray, " slice"],

@@ -10,10 +10,10 @@ from jaxtyping import Float32
 
 from dioptre.optics import CameraModel
 from dioptre.simulate.capture import RIM, Conditions, draw_place, draw_surfaces, draw_visible
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.light import draw_exposure
 from dioptre.simulate.psf import PointSpread
-from dioptre.simulate.render import View, render
+from dioptre.simulate.render import PatchView, render
 from dioptre.simulate.scene import Layer, Scene, diffract, fine_size, soften
 from dioptre.simulate.sensor import Noise, native_to_pixels, read_native
 from dioptre.simulate.texture import dead_leaves
@@ -25,7 +25,7 @@ SURFACE_PX = 1024  # fine pixels; what is smaller than a scene is mirrored on
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class LiveScene:
     """What stands before a camera, and how it is lit.
 
     Attributes:
@@ -36,7 +36,7 @@ class Stage:
         depth: Where the middle of what is seen lies, in dioptres: the best focus.
     """
 
-    view: View
+    view: PatchView
     scene: Scene
     gain: float
     noise: Noise
@@ -73,12 +73,12 @@ class Stage:
 
 def draw_stage(
     camera: CameraModel,
-    device: Device,
+    device: PhoneOptics,
     rng: np.random.Generator,
     conditions: Conditions,
     light: str = "normal",
     size: int = 128,
-) -> Stage:
+) -> LiveScene:
     """Returns a random scene with something to focus on, before a random place of a phone.
 
     Args:
@@ -90,21 +90,21 @@ def draw_stage(
         size: Rows and columns of a frame; even.
     """
     at = draw_place(camera, size, rng)
-    view = View(PointSpread(camera, device, at), size + 2 * RIM, conditions.breathing)
+    view = PatchView(PointSpread(camera, device, at), size + 2 * RIM, conditions.breathing)
     gain, noise = draw_exposure(light, conditions.lighting, rng)
     surfaces = draw_surfaces(rng, conditions.clutter, count=SURFACES, size=SURFACE_PX)
     found = draw_visible(view, surfaces, rng, conditions, gain, noise)
-    return Stage(view, found.scene, gain, noise, float(np.median(found.depths)))
+    return LiveScene(view, found.scene, gain, noise, float(np.median(found.depths)))
 
 
 def draw_target(
     camera: CameraModel,
-    device: Device,
+    device: PhoneOptics,
     rng: np.random.Generator,
     conditions: Conditions,
     light: str = "normal",
     size: int = 128,
-) -> Stage:
+) -> LiveScene:
     """Returns a textured plane that faces the middle of a phone, in focus in the middle of its ladder.
 
     In normal light it is lit as a target should be: neither dim nor near white.
@@ -117,7 +117,7 @@ def draw_target(
         light: "normal" or "dark".
         size: Rows and columns of a frame; even.
     """
-    view = View(PointSpread(camera, device, (0.0, 0.0)), size + 2 * RIM, conditions.breathing)
+    view = PatchView(PointSpread(camera, device, (0.0, 0.0)), size + 2 * RIM, conditions.breathing)
     gain, noise = draw_exposure(light, conditions.lighting, rng)
     if light == "normal":
         gain, noise = TARGET_LIGHT, Noise()
@@ -125,4 +125,4 @@ def draw_target(
     n = fine_size(view.size, view.margin())
     leaves = dead_leaves(n, n, rng, *TARGET_PX).astype(np.float32)
     scene = Scene((Layer(soften(leaves / leaves.mean()), depth),), view.margin())
-    return Stage(view, diffract(scene, camera), gain, noise, depth)
+    return LiveScene(view, diffract(scene, camera), gain, noise, depth)

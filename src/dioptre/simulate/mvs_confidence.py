@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float32
 
 from dioptre.simulate import kernels
-from dioptre.simulate.frame import Origin, Seen, aim, cast_surface
+from dioptre.simulate.frame import Origin, WorldView, aim, cast_surface
 from dioptre.simulate.sensor import LEVELS, Noise
 
 SQUARE: Final = 9  # working pixels along a side of what is compared
@@ -30,7 +30,7 @@ MOST_RANGE: Final = 0.15  # dioptres within reach
 Picture = Float32[np.ndarray, "row col"]
 
 
-def sharp_picture(seen: Seen, origin: Origin, shape: tuple[int, int]) -> tuple[Picture, Picture]:
+def sharp_picture(seen: WorldView, origin: Origin, shape: tuple[int, int]) -> tuple[Picture, Picture]:
     """Returns the light of a part of the frame without blur, and its depth in dioptres.
 
     Args:

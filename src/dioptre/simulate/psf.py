@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from dioptre.optics import CameraModel
 from dioptre.simulate import kernels
-from dioptre.simulate.device import HALF_DIAGONAL_PX, Device, Field
+from dioptre.simulate.device import HALF_DIAGONAL_PX, Field, PhoneOptics
 
 REACH = 1.25  # pupil radii beyond which there is no light
 EDGE_WIDTH = 0.04  # of the pupil's rim, radii
@@ -32,7 +32,7 @@ class PointSpread:
     """
 
     camera: CameraModel
-    device: Device
+    device: PhoneOptics
     at: Field
 
     def half(self, diameter_px: float) -> int:
@@ -89,7 +89,7 @@ def _places(n: int) -> Float[np.ndarray, " n"]:
 
 def pupil_light(
     camera: CameraModel,
-    device: Device,
+    device: PhoneOptics,
     at: Field,
     ux: Float[np.ndarray, "..."],
     uy: Float[np.ndarray, "..."],
@@ -115,4 +115,4 @@ def pupil_light(
 
 def dual_pixel_psf(diameter_px: float) -> Float32[np.ndarray, "2 n n"]:
     """Returns both views' kernels in the middle of the measured phone's field; their mean sums to one."""
-    return PointSpread(CameraModel.pixel3(), Device(), (0.0, 0.0)).kernels(diameter_px)
+    return PointSpread(CameraModel.pixel3(), PhoneOptics(), (0.0, 0.0)).kernels(diameter_px)

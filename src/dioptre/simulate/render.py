@@ -21,7 +21,7 @@ from jaxtyping import Float, Float32, Int
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, depth_to_blur, focus_to_magnification
 from dioptre.simulate import kernels
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.scene import FINE, Layer, Scene
 from dioptre.simulate.sensor import expose
@@ -37,7 +37,7 @@ Sampler = Callable[[Picture, int], Picture]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class PatchView:
     """Where a patch is seen from: everything but the scene and the focus.
 
     Attributes:
@@ -83,12 +83,12 @@ class View:
 
 
 def render(
-    scene: Scene, view: View, focus: float, principal_point: tuple[float, float] = (0.0, 0.0)
+    scene: Scene, view: PatchView, focus: float, principal_point: tuple[float, float] = (0.0, 0.0)
 ) -> Views:
     """Returns the radiance that the left and the right view see of a scene, (2, size, size).
 
     Args:
-        scene: Its layers reach far enough (`View.margin`).
+        scene: Its layers reach far enough (`PatchView.margin`).
         view: Camera, device and place.
         focus: Where the lens is truly focused, in dioptres.
         principal_point: Where the optical axis meets the frame, (x, y) pixels from its centre.
@@ -106,7 +106,7 @@ def render(
 
 def render_stack(
     scene: Scene,
-    view: View,
+    view: PatchView,
     focus: Float[np.ndarray, " slice"],
     principal_points: Float[np.ndarray, "slice 2"] | None = None,
 ) -> Float32[np.ndarray, "slice 2 size size"]:
@@ -121,7 +121,7 @@ def render_stack(
 def _layer(
     layer: Layer,
     scene: Scene,
-    view: View,
+    view: PatchView,
     focus: float,
     scale: float,
     principal_point: tuple[float, float],
@@ -147,7 +147,7 @@ def _layer(
 def sample(
     picture: Float32[np.ndarray, "rows cols"],
     margin: int,
-    view: View,
+    view: PatchView,
     scale: float,
     principal_point: tuple[float, float],
     border: int,
@@ -167,7 +167,7 @@ def sample(
 
 
 def blur_flat_layer(
-    layer: Layer, depth: float, view: View, focus: float, sampled: Sampler
+    layer: Layer, depth: float, view: PatchView, focus: float, sampled: Sampler
 ) -> tuple[Views, Views | None]:
     """Returns the light and, if it is not everywhere, the cover of a layer at one depth."""
     diameter = float(depth_to_blur(view.camera, focus, depth))
@@ -176,7 +176,7 @@ def blur_flat_layer(
 
 
 def blur_flat(
-    picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
+    picture: Picture, alpha: Picture | None, diameter: float, view: PatchView, sampled: Sampler
 ) -> Views:
     """Returns a layer at one depth in both views."""
     if abs(diameter) * view.spread.device.blur_gain(diameter) >= HALVED_PX:
@@ -188,7 +188,7 @@ def blur_flat(
 
 
 def _blur_flat_halved(
-    picture: Picture, alpha: Picture | None, diameter: float, view: View, sampled: Sampler
+    picture: Picture, alpha: Picture | None, diameter: float, view: PatchView, sampled: Sampler
 ) -> Views:
     pair = view.spread.kernels(float(halved_diameter(diameter, view.spread.device)))
     border = pair.shape[1] // 2 + SPARE
@@ -201,7 +201,7 @@ def _blur_surface(
     picture: Picture,
     alpha: Picture | None,
     diameters: Float[np.ndarray, "rows cols"],
-    view: View,
+    view: PatchView,
     sampled: Sampler,
 ) -> Views:
     """Returns a layer of varying depth in both views; `diameters` are those of the patch's pixels."""
@@ -216,7 +216,7 @@ def _blur_surface(
 
 
 def kernel_levels(
-    view: View, diameters: Float[np.ndarray, "rows cols"]
+    view: PatchView, diameters: Float[np.ndarray, "rows cols"]
 ) -> tuple[Int[np.ndarray, "_ _"], Float32[np.ndarray, "level 2 n n"], int, bool]:
     """Returns which pair of kernels each pixel gathers with, the pairs, and how far they reach.
 
@@ -239,7 +239,7 @@ def _covered(picture: Picture, alpha: Picture | None, border: int, sampled: Samp
     return image if alpha is None else image * sampled(alpha, border)
 
 
-def halved_diameter(diameter: Any, device: Device) -> Any:
+def halved_diameter(diameter: Any, device: PhoneOptics) -> Any:
     """Returns diameters in pixels twice as large that make up for their own blur."""
     gain = np.where(np.asarray(diameter) < 0, device.blur_gain(-1.0), device.blur_gain(1.0))
     return np.sign(diameter) * np.sqrt(diameter**2 - HALVING_VARIANCE / gain**2) / 2
@@ -267,7 +267,7 @@ def defocus(
     pixels, and wider than `size` by the largest diameter and a few pixels.
     """
     margin = [(length - size) // 2 for length in texture.shape]
-    spread = PointSpread(CameraModel.pixel3(), Device(), (0.0, 0.0))
+    spread = PointSpread(CameraModel.pixel3(), PhoneOptics(), (0.0, 0.0))
     image = texture.astype(np.float32)
     out = np.empty((len(diameters_px), 2, size, size), dtype=np.float32)
     for diameter, views in zip(diameters_px, out, strict=True):

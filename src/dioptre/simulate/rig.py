@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import InputError
-from dioptre.simulate.device import Device
+from dioptre.simulate.device import PhoneOptics
 
 CAMERAS: Final = ("center", "left", "right", "top", "bottom")
 TOWARDS: Final = {"center": (0, 0), "left": (0, 1), "right": (0, -1), "top": (-1, 0), "bottom": (1, 0)}
@@ -43,7 +43,7 @@ class Phone:
     """
 
     name: str
-    device: Device
+    device: PhoneOptics
     turn: Float[np.ndarray, "3 3"]
     centre: Float[np.ndarray, "3"]
     focal_gain: float = 1.0
@@ -93,8 +93,8 @@ def draw_rig(arm_m: float, rng: np.random.Generator) -> Rig:
     for name, place in nominal_centres(arm_m).items():
         astray = MOUNTING_M * scale * rng.standard_normal(3)
         angles = MOUNTING_RAD * rng.standard_normal(3)
-        device = Device.center() if name == "center" else Device.draw(rng)
-        device = Device.left() if name == "left" else device
+        device = PhoneOptics.center() if name == "center" else PhoneOptics.draw(rng)
+        device = PhoneOptics.left() if name == "left" else device
         gain = 1 + FOCAL_DEVIATION * float(rng.standard_normal())
         middle = name == "center"
         turn = np.eye(3) if middle else np.asarray(cv2.Rodrigues(angles)[0])
@@ -102,6 +102,6 @@ def draw_rig(arm_m: float, rng: np.random.Generator) -> Rig:
     return Rig(tuple(phones), arm_m)
 
 
-def lone_phone(device: Device) -> Phone:
+def lone_phone(device: PhoneOptics) -> Phone:
     """Returns one phone that stands in the middle of the world, without distortion."""
     return Phone("center", device, np.eye(3), np.zeros(3), bend=(0.0, 0.0))

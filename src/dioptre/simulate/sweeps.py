@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
 from dioptre.simulate.capture import Conditions, side_motion
-from dioptre.simulate.frame import Seen, read_frames
+from dioptre.simulate.frame import WorldView, read_frames
 from dioptre.simulate.lens import sweep
 from dioptre.simulate.light import draw_exposure, draw_steps
 from dioptre.simulate.sensor import Noise
@@ -56,7 +56,7 @@ def draw_light(light: str, conditions: Conditions, rng: np.random.Generator) -> 
 
 
 def take_sweep(
-    seen: Seen,
+    seen: WorldView,
     light: Light,
     conditions: Conditions,
     rng: np.random.Generator,
@@ -78,7 +78,7 @@ def take_sweep(
 
 
 def draw_sweep(
-    seen: Seen, light: Light, conditions: Conditions, rng: np.random.Generator
+    seen: WorldView, light: Light, conditions: Conditions, rng: np.random.Generator
 ) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "slice 2"], Float32[np.ndarray, " slice"]]:
     """Returns where the lens goes, where its axis meets the frame, and the exposure of each slice."""
     focus = sweep(seen.camera, conditions.actuator, seen.phone.device.lens_bias, rng)

@@ -13,7 +13,7 @@ from dioptre.optics import depth_to_blur
 from dioptre.simulate import kernels
 from dioptre.simulate.render import (
     SPARE,
-    View,
+    PatchView,
     Views,
     blur_flat_layer,
     doubled,
@@ -29,11 +29,11 @@ PRESENT = 1e-4  # of alpha: less is nothing, and as much less than 1 is whole
 Picture = Float32[np.ndarray, "_ _"]
 
 
-def render_tile(scene: Scene, view: View, focus: float, principal_point: tuple[float, float]) -> Views:
+def render_tile(scene: Scene, view: PatchView, focus: float, principal_point: tuple[float, float]) -> Views:
     """Returns the radiance that the left and the right view see of a scene, (2, size, size).
 
     Args:
-        scene: Its layers reach far enough (`View.margin`).
+        scene: Its layers reach far enough (`PatchView.margin`).
         view: Camera, device and place.
         focus: Where the lens is truly focused, in dioptres.
         principal_point: Where the optical axis meets the frame, (x, y) pixels from its centre.
@@ -53,7 +53,7 @@ def render_tile(scene: Scene, view: View, focus: float, principal_point: tuple[f
 def _blurred(
     layer: Layer,
     scene: Scene,
-    view: View,
+    view: PatchView,
     focus: float,
     scale: float,
     principal_point: tuple[float, float],

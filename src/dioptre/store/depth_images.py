@@ -40,7 +40,7 @@ KINDS = {"codes": ("u", 4), "depths": ("f", 3), "focus": ("f", 1)}  # of the arr
 
 
 @dataclass(frozen=True, eq=False)
-class WidePictureWriter:
+class DepthImageWriter:
     """Writes shards of wide pictures, in any order, from any number of processes.
 
     Attributes:
@@ -90,7 +90,7 @@ class WidePictureWriter:
 
 
 @dataclass(frozen=True, eq=False)
-class WidePictures:
+class DepthImages:
     """The pictures of one split of a finished store.
 
     Attributes:

@@ -158,7 +158,7 @@ class JoinedStores:
 
 
 @dataclass(frozen=True, eq=False)
-class Feed:
+class DataLoader:
     """An endless supply of batches, the same for the same seed.
 
     Attributes:

@@ -28,7 +28,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from dioptre import __version__
 from dioptre.errors import FileError, InputError
 from dioptre.methods.depth_network import KIND
-from dioptre.store.depth_images import WidePictures
+from dioptre.store.depth_images import DepthImages
 from dioptre.store.lock import locked
 from dioptre.store.manifest import begin_folder, hash_file, plain_json, read_manifest, write_manifest
 from dioptre.train.depth_recipe import DepthRecipe
@@ -58,7 +58,7 @@ def train_depth(
         told: Told now and then the step, all steps, the loss, and what a validation found.
     """
     recipe.check()
-    training, validation = (WidePictures(data, split) for split in ("train", "validation"))
+    training, validation = (DepthImages(data, split) for split in ("train", "validation"))
     plan = {
         "kind": KIND,
         "dioptre": __version__,
@@ -96,8 +96,8 @@ class _Training:
     def __init__(
         self,
         recipe: DepthRecipe,
-        training: WidePictures,
-        validation: WidePictures,
+        training: DepthImages,
+        validation: DepthImages,
         out: Path,
         device: torch.device,
         told: Told,
@@ -216,7 +216,7 @@ def _pooled(target: Defocus, maps: Float[Tensor, "batch _ _"]) -> Float[Tensor, 
 
 
 def draw_batch(
-    pictures: WidePictures, recipe: DepthRecipe, step: int
+    pictures: DepthImages, recipe: DepthRecipe, step: int
 ) -> tuple[Float[Tensor, "batch 2 row col"], Defocus]:
     """Returns parts of random pictures, all of one random size, and their defocus; the same for a step.
 
@@ -239,7 +239,7 @@ def draw_batch(
 
 
 def _validation_batches(
-    pictures: WidePictures, count: int = 8
+    pictures: DepthImages, count: int = 8
 ) -> Iterator[tuple[Float[Tensor, "batch 2 row col"], Defocus]]:
     """Yields the middle of each picture, at two sizes."""
     for wanted in VALIDATION_SIZES:

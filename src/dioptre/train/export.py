@@ -31,7 +31,7 @@ from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
 from dioptre.store.manifest import unnamed
 from dioptre.store.patches import PatchStore
-from dioptre.train.folder import Run, open_run
+from dioptre.train.folder import TrainingRun, open_run
 from dioptre.train.inference import INPUTS, OUTPUT, trace
 
 PIXELS = "(code - black) / (white - black) of each view, linear, 0 to 1; green is the mean of left and right"
@@ -62,7 +62,7 @@ class Exported:
     torch_mae: float | None = None
 
 
-def card_of(run: Run, decision: Decision | None = None) -> Card:
+def card_of(run: TrainingRun, decision: Decision | None = None) -> Card:
     """Returns what a finished run's network is for, and how it is read: by default as its kind is."""
     recipe = run.recipe
     return Card(

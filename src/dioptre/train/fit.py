@@ -20,7 +20,7 @@ from dioptre.posterior import Posterior
 from dioptre.store.lock import locked
 from dioptre.store.patches import open_patches
 from dioptre.train.cache import Done, FeatureCache, cache_features, unwatched
-from dioptre.train.dataloader import Feed, JoinedStores, Looks, LookSource, RandomOrTrails, from_trails
+from dioptre.train.dataloader import DataLoader, JoinedStores, Looks, LookSource, RandomOrTrails, from_trails
 from dioptre.train.distributed import Rank
 from dioptre.train.folder import (
     BEST,
@@ -43,7 +43,7 @@ from dioptre.train.networks import NETWORKS
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
 from dioptre.train.rollout import ask_network, roll_out
 from dioptre.train.targets import Supervision, load_teacher, targets
-from dioptre.train.trainer import Learner
+from dioptre.train.trainer import Trainer
 
 SEARCH_STEPS = 2  # after the first look, in the searches that a network of looks learns from
 FROM_NOTHING = BuildsOn()
@@ -96,7 +96,7 @@ def train(
         if rank.first:
             begin_run(out, plan)
         with rank:
-            learner = Learner(network, recipe, settings, rank)
+            learner = Trainer(network, recipe, settings, rank)
             feeds = Feeds.of(source, network, recipe, builds_on.after, out, rank, done)
             supervision = Supervision(recipe, source.positions, teacher)
             best = Training(learner, feeds, supervision, out, watch).run()
@@ -126,8 +126,8 @@ class Feeds:
         own_trails: Of a network that learns from its own searches, where they go; None for any other.
     """
 
-    training: Feed
-    validation: Feed
+    training: DataLoader
+    validation: DataLoader
     own_trails: RandomOrTrails | None = None
 
     @classmethod
@@ -163,7 +163,7 @@ class Feeds:
                 lambda: cache_features(stores, encoder, both, recipe.views, done, recipe.untold),
             )
             source, own_trails = FeatureCache(cached, stores.where), RandomOrTrails(looks)
-        training = Feed(
+        training = DataLoader(
             source,
             rows,
             targets(stores, recipe),
@@ -238,7 +238,7 @@ class Training:
         watch: Told now and then where the training is.
     """
 
-    learner: Learner
+    learner: Trainer
     feeds: Feeds
     supervision: Supervision
     out: Path

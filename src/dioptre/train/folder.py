@@ -62,7 +62,7 @@ class ValidationResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class TrainingRun:
     """A finished run.
 
     Attributes:
@@ -126,7 +126,7 @@ class Run:
         return network.eval()
 
 
-def open_run(path: Path) -> Run:
+def open_run(path: Path) -> TrainingRun:
     """Returns a finished run.
 
     Raises:
@@ -139,7 +139,7 @@ def open_run(path: Path) -> Run:
         raise FileError(f"{path} was trained by another version of dioptre: it has no lineage")
     RUN.check(path / MANIFEST, entries)
     VALIDATION.check(path / MANIFEST, entries["validation"])
-    run = Run(path, entries)
+    run = TrainingRun(path, entries)
     with described_by(path, WHAT):
         _ = run.recipe, run.format, run.kind, run.looks  # raise if they are wrong
     return run

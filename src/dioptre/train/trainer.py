@@ -17,7 +17,7 @@ from dioptre.train.networks import NETWORKS
 from dioptre.train.recipe import Recipe, RunSettings, learning_rate
 
 
-class Learner:
+class Trainer:
     """A network while it learns.
 
     Args:

@@ -18,7 +18,7 @@ from typing import Any
 
 from dioptre.errors import FileError, InputError
 from dioptre.pipeline.importing.archives import open_archives
-from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, stop_or_go_on
+from dioptre.pipeline.importing.outcomes import CaptureOutcome, Opened, Progress, stop_or_go_on
 from dioptre.pipeline.importing.own import open_folders
 from dioptre.pipeline.importing.published import PUBLISHED
 from dioptre.pipeline.importing.tree import open_tree
@@ -31,7 +31,7 @@ from dioptre.store.published.archives import list_archives
 from dioptre.store.published.layout import PAPER_KEPT, Validation, is_tree
 from dioptre.store.table import SPLITS
 
-__all__ = ["Outcome", "import_captures", "summarise"]
+__all__ = ["CaptureOutcome", "import_captures", "summarise"]
 
 
 def import_captures(
@@ -110,7 +110,7 @@ def _open(
     )
 
 
-def _collect(outcomes: Iterable[Outcome], settings: Import) -> list[Outcome]:
+def _collect(outcomes: Iterable[CaptureOutcome], settings: Import) -> list[CaptureOutcome]:
     collected = []
     for outcome in outcomes:
         stop_or_go_on(outcome.fault, settings)
@@ -118,7 +118,7 @@ def _collect(outcomes: Iterable[Outcome], settings: Import) -> list[Outcome]:
     return collected
 
 
-def _why_nothing(outcomes: Sequence[Outcome], settings: Import) -> str:
+def _why_nothing(outcomes: Sequence[CaptureOutcome], settings: Import) -> str:
     faults = [outcome.fault for outcome in outcomes if outcome.fault]
     if faults:
         return f"{faults[0]}{f' (and {len(faults) - 1} more)' if len(faults) > 1 else ''}"
@@ -126,7 +126,7 @@ def _why_nothing(outcomes: Sequence[Outcome], settings: Import) -> str:
 
 
 def summarise(
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[CaptureOutcome],
     earlier: Sequence[str],
     settings: Import,
     form: StoreFormat,
@@ -161,7 +161,7 @@ def summarise(
     }
 
 
-def _split_summary(outcomes: Sequence[Outcome], paper: float | None) -> dict[str, Any]:
+def _split_summary(outcomes: Sequence[CaptureOutcome], paper: float | None) -> dict[str, Any]:
     patches, kept = sum(one.patches for one in outcomes), sum(one.kept for one in outcomes)
     return {
         "captures": len(outcomes),
@@ -172,7 +172,7 @@ def _split_summary(outcomes: Sequence[Outcome], paper: float | None) -> dict[str
     }
 
 
-def _warnings(outcomes: Sequence[Outcome], earlier: Sequence[str], settings: Import) -> list[str]:
+def _warnings(outcomes: Sequence[CaptureOutcome], earlier: Sequence[str], settings: Import) -> list[str]:
     warnings = []
     if earlier:
         warnings.append(

@@ -20,8 +20,8 @@ from jaxtyping import Float, UInt8
 
 from dioptre.errors import ArchiveError, CaptureFileError, FileError
 from dioptre.pipeline.importing.outcomes import (
+    CaptureOutcome,
     Opened,
-    Outcome,
     Outcomes,
     Progress,
     complete,
@@ -99,7 +99,7 @@ def _import_all(
             stream = _Stream(writer, settings, archive, inventory, pool, AHEAD * threads)
             fault = stream.take_all(moved)
         if fault:
-            yield Outcome(archive.name, fault=fault)
+            yield CaptureOutcome(archive.name, fault=fault)
         yield from stream.clashes.values()
         for arriving in stream.arriving.values():
             yield _completed(writer, settings, arriving)
@@ -117,7 +117,7 @@ class _Arriving:
         seen: Frames, (slice, view), that have come in one sampling or the other.
     """
 
-    outcome: Outcome
+    outcome: CaptureOutcome
     camera: str
     depth: UInt8[np.ndarray, "_ _"] | None = None
     confidence: Float[np.ndarray, "_ _"] | None = None
@@ -147,7 +147,7 @@ class _Stream:
     pool: ThreadPoolExecutor
     ahead: int
     arriving: dict[str, _Arriving] = field(default_factory=dict)
-    clashes: dict[str, Outcome] = field(default_factory=dict)
+    clashes: dict[str, CaptureOutcome] = field(default_factory=dict)
     decoding: deque[tuple[PublishedFile, Future[NativeFrame]]] = field(default_factory=deque)
 
     def take_all(self, moved: Callable[[int], None]) -> str:
@@ -224,7 +224,7 @@ class _Stream:
         stop_or_go_on(arriving.outcome.fault, self.settings)
 
 
-def _completed(writer: CaptureWriter, settings: Import, arriving: _Arriving) -> Outcome:
+def _completed(writer: CaptureWriter, settings: Import, arriving: _Arriving) -> CaptureOutcome:
     """Returns the outcome of a capture, after all that its archive holds of it has come."""
     outcome = arriving.outcome
     if outcome.fault:

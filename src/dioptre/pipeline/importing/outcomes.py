@@ -15,7 +15,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaptureOutcome:
     """What became of a capture, or of an archive.
 
     Attributes:
@@ -37,7 +37,7 @@ class Outcome:
     fault: str = ""
 
 
-Outcomes = Generator[Outcome, None, None]
+Outcomes = Generator[CaptureOutcome, None, None]
 Opened = tuple[CaptureWriter, Outcomes]
 
 
@@ -47,7 +47,9 @@ def stop_or_go_on(fault: str, settings: Import) -> None:
         raise FileError(f"{fault} (repair it and run this again, or leave it out with --on-error skip)")
 
 
-def each_capture(pieces: Sequence[Piece[Outcome]], executor: Executor | None, done: Progress) -> Outcomes:
+def each_capture(
+    pieces: Sequence[Piece[CaptureOutcome]], executor: Executor | None, done: Progress
+) -> Outcomes:
     """Yields the outcome of every capture, in order; each is a piece."""
     done(0, len(pieces))
     with closing(run_pieces(pieces, executor)) as outcomes:
@@ -56,7 +58,7 @@ def each_capture(pieces: Sequence[Piece[Outcome]], executor: Executor | None, do
             done(at, len(pieces))
 
 
-def chain(first: Iterable[Outcome], then: Outcomes) -> Outcomes:
+def chain(first: Iterable[CaptureOutcome], then: Outcomes) -> Outcomes:
     """Yields some outcomes, then those of a generator, which is closed with this one."""
     with closing(then):
         yield from first
@@ -66,11 +68,11 @@ def chain(first: Iterable[Outcome], then: Outcomes) -> Outcomes:
 def complete(
     writer: CaptureWriter,
     settings: Import,
-    outcome: Outcome,
+    outcome: CaptureOutcome,
     labels: Labels,
     camera: str,
     light: str = "normal",
-) -> Outcome:
+) -> CaptureOutcome:
     """Returns the outcome of a capture, once the rows of its trusted patches are written.
 
     Its frames are all there, unless no patch is trusted: then it does not get into the store.

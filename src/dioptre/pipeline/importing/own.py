@@ -12,7 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from dioptre.errors import DioptreError, FileError
-from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
+from dioptre.pipeline.importing.outcomes import (
+    CaptureOutcome,
+    Opened,
+    Progress,
+    chain,
+    complete,
+    each_capture,
+)
 from dioptre.pipeline.settings import Import
 from dioptre.stacks.decoding import quiet_readers
 from dioptre.store.captures import CaptureWriter
@@ -35,14 +42,14 @@ def open_folders(
     return writer, chain(faults, each_capture(pieces, executor, done))
 
 
-def _read_all(files: Sequence[Path]) -> tuple[list[OwnCapture], list[Outcome]]:
+def _read_all(files: Sequence[Path]) -> tuple[list[OwnCapture], list[CaptureOutcome]]:
     """Returns the captures whose capture.toml is right, and the outcomes of the others."""
     captures, faults = [], []
     for file in files:
         try:
             captures.append(OwnCapture.from_toml(file))
         except DioptreError as error:
-            faults.append(Outcome(file.parent.name, fault=str(error)))
+            faults.append(CaptureOutcome(file.parent.name, fault=str(error)))
     return captures, faults
 
 
@@ -59,7 +66,7 @@ def _check_splits(captures: Sequence[OwnCapture]) -> None:
 
 
 def _first_format(
-    source: Path, captures: Sequence[OwnCapture], faults: Sequence[Outcome]
+    source: Path, captures: Sequence[OwnCapture], faults: Sequence[CaptureOutcome]
 ) -> tuple[StoreFormat, FrameSize]:
     """Returns the format and the frame of the first capture that can be read."""
     reasons = [outcome.fault for outcome in faults]
@@ -77,9 +84,9 @@ def _format(capture: OwnCapture, codes: Codes, white: float) -> tuple[StoreForma
     return capture_format(capture, codes, white, SIZE), frame
 
 
-def _import(writer: CaptureWriter, settings: Import, capture: OwnCapture) -> Outcome:
+def _import(writer: CaptureWriter, settings: Import, capture: OwnCapture) -> CaptureOutcome:
     """Returns the outcome of one capture."""
-    outcome = Outcome(capture.name, capture.scene, capture.split)
+    outcome = CaptureOutcome(capture.name, capture.scene, capture.split)
     try:
         with quiet_readers():
             labels = own_labels(capture, writer.frame, SIZE, STRIDE)

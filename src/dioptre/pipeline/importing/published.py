@@ -10,7 +10,7 @@ from jaxtyping import Float, UInt8
 
 from dioptre.errors import CaptureFileError
 from dioptre.optics import FocusGrid
-from dioptre.pipeline.importing.outcomes import Outcome
+from dioptre.pipeline.importing.outcomes import CaptureOutcome
 from dioptre.pipeline.settings import Import
 from dioptre.store.captures import LONGEST_NAME, CaptureWriter
 from dioptre.store.format import StoreFormat
@@ -55,10 +55,12 @@ def open_writer(out: Path, settings: Import, frame: FrameSize) -> CaptureWriter:
     return writer
 
 
-def begin_outcome(item: PublishedFile | CaptureFiles, settings: Import) -> Outcome:
+def begin_outcome(item: PublishedFile | CaptureFiles, settings: Import) -> CaptureOutcome:
     """Returns the outcome of a capture as far as its name tells: its scene and its split."""
     scene = capture_scene(item.capture)
-    return Outcome(item.name, scene, scene_split(scene, item.part, Validation.parse(settings.validation)))
+    return CaptureOutcome(
+        item.name, scene, scene_split(scene, item.part, Validation.parse(settings.validation))
+    )
 
 
 @dataclass(eq=False)
@@ -73,7 +75,7 @@ class Inventory:
     containers: dict[str, str] = field(default_factory=dict)
     splits: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def clash(self, outcome: Outcome, container: str) -> str:
+    def clash(self, outcome: CaptureOutcome, container: str) -> str:
         """Returns why a capture cannot be taken from a part or an archive; "" if it can."""
         if len(outcome.name) > LONGEST_NAME:
             length = len(outcome.name)

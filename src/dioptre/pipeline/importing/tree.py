@@ -7,7 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from dioptre.errors import CaptureFileError, FileError
-from dioptre.pipeline.importing.outcomes import Opened, Outcome, Progress, chain, complete, each_capture
+from dioptre.pipeline.importing.outcomes import (
+    CaptureOutcome,
+    Opened,
+    Progress,
+    chain,
+    complete,
+    each_capture,
+)
 from dioptre.pipeline.importing.published import (
     Inventory,
     begin_outcome,
@@ -77,7 +84,7 @@ def _first_frame(source: Path, captures: Sequence[CaptureFiles], settings: Impor
 
 def _without_clashes(
     captures: Sequence[CaptureFiles], settings: Import
-) -> tuple[list[CaptureFiles], list[Outcome]]:
+) -> tuple[list[CaptureFiles], list[CaptureOutcome]]:
     """Returns the captures that can be taken, and the outcomes of the others."""
     inventory = Inventory()
     single, clashes = [], []
@@ -91,7 +98,7 @@ def _without_clashes(
     return single, clashes
 
 
-def _import(writer: CaptureWriter, settings: Import, files: CaptureFiles) -> Outcome:
+def _import(writer: CaptureWriter, settings: Import, files: CaptureFiles) -> CaptureOutcome:
     """Returns the outcome of one capture. Labels come first: they cost little, and may leave nothing."""
     outcome = begin_outcome(files, settings)
     try:
