@@ -35,7 +35,7 @@ DOORS = {
     "pycolmap": ("groundtruth.sfm",),
     "numba": ("compiled",),
     "tyro": ("cli",),
-    "cv2": ("stacks", "store", "simulate", "groundtruth", "cameras.opencv", "methods.numpy_fallback"),
+    "cv2": ("stacks", "store", "simulate", "groundtruth", "cameras.opencv", "methods.filters"),
     "tifffile": ("stacks", "store"),
     "OpenEXR": ("store",),
     "rawpy": ("stacks.decoding",),

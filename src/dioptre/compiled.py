@@ -31,17 +31,6 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
-def is_compiled(compiled: Any) -> bool:
-    """Returns whether a kernel is compiled, in this process or on disk; True if that cannot be told."""
-    cache = getattr(compiled, "_cache", None)
-    if getattr(compiled, "signatures", None) or cache is None:
-        return True
-    try:
-        return bool(cache._cache_file._load_index())
-    except Exception:  # no cache, a damaged one, or another numba
-        return False
-
-
 class ForgivingCache:
     """A kernel's cache that is rebuilt where it cannot be read, and done without where it cannot be written.
 

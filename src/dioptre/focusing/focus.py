@@ -57,7 +57,7 @@ from dioptre.focusing.result import Depth, FocusResult, Roi
 from dioptre.focusing.score_slices import MeasuredRegion, measure_regions
 from dioptre.focusing.slices import Reading, Slices, to_slices
 from dioptre.methods import Method
-from dioptre.methods.base import WHOLE, Autofocuser, first_to_answer
+from dioptre.methods.base import WHOLE, Autofocuser
 from dioptre.methods.learned import Learned
 from dioptre.methods.tiles import tile_layout, tiles_of
 from dioptre.methods.voting import Voting, ballots, measure_of
@@ -116,7 +116,7 @@ def focus(
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.
     """
     row, chosen, how = method_of_stacks(method), to_subject(subject), Reading.of(reading)
-    focuser = first_to_answer(row.build())
+    focuser = row.build()
     slices = to_slices(stack, black, white, how, isinstance(focuser, Learned))
     if grid is None and dioptres is None and positions_um is None and positions is None:
         grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None
@@ -283,7 +283,7 @@ class FocusJob:
         """Returns the depths of a large region that the network can see; none if they are not several."""
         if min(window_of(roi, slices.shape).shape) < LARGE:
             return ()
-        measure = first_to_answer(method_of_stacks(DEFAULT_MEASURE).build())
+        measure = method_of_stacks(DEFAULT_MEASURE).build()
         found = self._fine_depths(slices, roi, measure)
         seen = [one for one in found if min(one.roi.w, one.roi.h) >= LARGE / 2]
         return tuple(seen) if len(seen) > 1 else ()

@@ -54,14 +54,6 @@ def scores_slices(focuser: Autofocuser) -> bool:
     return bool(getattr(focuser, "by_slice", False))
 
 
-def first_to_answer(focuser: Autofocuser) -> Autofocuser:
-    """Returns a method as it answers soonest: one that would have to be compiled first may do without.
-
-    Who can has a `without_compiling`.
-    """
-    return focuser.without_compiling() if hasattr(focuser, "without_compiling") else focuser
-
-
 @runtime_checkable
 class Family(Protocol):
     """Methods that are built alike and share work."""

@@ -7,14 +7,15 @@ reflects at the patch's border. Measures are in pixels, but absolute constants (
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.methods.filters import distance_sums, magnitude_sums
 from dioptre.methods.measure import (
     ROUNDING,
     Edges,
@@ -28,7 +29,6 @@ from dioptre.methods.measure import (
     size_refusal,
     stack_scores,
 )
-from dioptre.methods.numpy_fallback import distance_sums, magnitude_sums
 from dioptre.methods.tiles import tiled_scores
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Scores
@@ -97,20 +97,15 @@ def _laplacian(
 def _sobel(
     images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
-    thresholds = np.array(GRADIENT_THRESHOLDS if "count" in parts else (), dtype=np.float32) / np.float32(
-        codes
-    )
+    """Sums of the gradient's magnitude and of its square; counts above thresholds if asked for."""
+    if "count" not in parts:
+        return magnitude_sums(images, rows, cols)
+    thresholds = np.array(GRADIENT_THRESHOLDS, dtype=np.float32) / np.float32(codes)
     out = empty_cells(images, 2 + len(GRADIENT_THRESHOLDS), rows, cols)
     kernels().sobel_cells(images, thresholds, rows, cols, out)
+    if MAGNITUDE in parts:  # which are the same number whatever else is asked
+        out[:, :2] = magnitude_sums(images, rows, cols)
     return out
-
-
-def _sobel_uncompiled(
-    images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
-) -> Float[np.ndarray, "image map r c"]:
-    """The magnitude's sums alone."""
-    del codes, parts
-    return magnitude_sums(images, rows, cols)
 
 
 @cache
@@ -120,7 +115,7 @@ def gaussian_taps(sigma: int) -> Float[np.ndarray, " tap"]:
     return (taps / (taps[0] + 2 * taps[1:].sum())).astype(np.float32)
 
 
-def _local(sigma: int, compiled: bool = True) -> Statistic:
+def _local(sigma: int) -> Statistic:
     def cells(
         images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
     ) -> Float[np.ndarray, "image map r c"]:
@@ -130,10 +125,8 @@ def _local(sigma: int, compiled: bool = True) -> Statistic:
         offset, taps = lowest.astype(np.float64), gaussian_taps(sigma)
         if "ratio" in parts:
             kernels().local_cells(above, offset, taps, codes, True, rows, cols, out)
-        elif not compiled:
+        if DISTANCE in parts:  # the same number whatever else is asked
             out[:, 2] = distance_sums(above, offset, taps, codes, rows, cols)
-        else:
-            kernels().distance_cells(above, offset, taps, codes, rows, cols, out[:, 2])
         return out
 
     return Statistic(cells=cells, blur=sigma)
@@ -217,12 +210,6 @@ STATISTICS: Final[dict[str, Statistic]] = {
     "corners": Statistic(numbers=_corners),
     "checkerboard": Statistic(numbers=_checkerboard),
     "blocks": Statistic(numbers=_blocks),
-}
-
-UNCOMPILED: Final = {
-    **STATISTICS,
-    "sobel": Statistic(cells=_sobel_uncompiled, margin=(2, 2)),
-    **{f"local-{sigma}": _local(sigma, False) for sigma in SIGMAS},
 }
 
 
@@ -342,13 +329,11 @@ MEASURES: Final[dict[str, Measure]] = {
 }
 
 
-def contrast_scores(
-    stack: FocalStack, keys: Sequence[str], statistics: Mapping[str, Statistic] = STATISTICS
-) -> dict[str, Scores]:
+def contrast_scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
     """Returns the scores of several contrast measures, with the work that they share done once."""
     measures = {key: MEASURES[key] for key in keys}
     green = stack.green().pixels[:, :, 0]
-    return stack_scores(stack, green, stack.green_codes, statistics, measures)
+    return stack_scores(stack, green, stack.green_codes, STATISTICS, measures)
 
 
 @dataclass(frozen=True)
@@ -357,30 +342,7 @@ class Contrast:
 
     key: str
     identity: str = ""
-    compiled: bool = True
     by_slice: ClassVar[bool] = True
-
-    @property
-    def statistics(self) -> dict[str, Statistic]:
-        """What it is computed by."""
-        return STATISTICS if self.compiled else UNCOMPILED
-
-    def without_compiling(self) -> "Contrast":
-        """Returns the same measure for a first answer, which does not wait for a compiler if it need not.
-
-        Only (I - B)^2 / B^2 and the gradient's magnitude can. What is compiled already is quicker.
-        """
-        from dioptre.compiled import is_compiled  # noqa: PLC0415 (numba is slow to import)
-
-        module = kernels()
-        used = {DISTANCE: module.distance_cells, MAGNITUDE: module.sobel_cells}
-        parts = [part for _, part in MEASURES[self.key].uses]
-        can = all(part in used for part in parts)
-        return (
-            self
-            if not can or all(is_compiled(used[part]) for part in parts)
-            else replace(self, compiled=False)
-        )
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""
@@ -389,14 +351,14 @@ class Contrast:
 
     def scores(self, stack: FocalStack) -> Scores:
         """Returns the measure of each slice, (batch, n)."""
-        return contrast_scores(stack, [self.key], self.statistics)[self.key]
+        return contrast_scores(stack, [self.key])[self.key]
 
     def tiled_scores(
         self, stack: FocalStack, layout: tuple[int, int]
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "tile n"]] | None:
         """Returns the scores of one scene, and those of its tiles; None where tiles want their own pass."""
         images = np.ascontiguousarray(stack.green().pixels[0, :, 0])
-        return tiled_scores(images, stack.green_codes, self.statistics, MEASURES[self.key], layout)
+        return tiled_scores(images, stack.green_codes, STATISTICS, MEASURES[self.key], layout)
 
     def posterior(self, stack: FocalStack) -> None:
         """Returns None: a measure scores slices."""

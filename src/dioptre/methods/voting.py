@@ -10,7 +10,7 @@ noise, has little.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
@@ -58,10 +58,6 @@ class Voting:
     measure: Contrast
     identity: str = ""
     by_slice: ClassVar[bool] = True
-
-    def without_compiling(self) -> "Voting":
-        """Returns the same method for a first answer, which does not wait for a compiler."""
-        return replace(self, measure=self.measure.without_compiling())
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""

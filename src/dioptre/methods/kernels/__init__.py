@@ -46,7 +46,6 @@ from dioptre.methods.kernels.gradients import sobel_cells as sobel_cells
 from dioptre.methods.kernels.histogram import histogram_numbers as histogram_numbers
 from dioptre.methods.kernels.intensity import moment_cells as moment_cells
 from dioptre.methods.kernels.intensity import phase_cells as phase_cells
-from dioptre.methods.kernels.local import distance_cells as distance_cells
 from dioptre.methods.kernels.local import local_bands as local_bands
 from dioptre.methods.kernels.local import local_cells as local_cells
 from dioptre.methods.kernels.local import local_corners as local_corners

@@ -75,27 +75,6 @@ def local_cells(images, offsets, taps, codes, ratios, rows, cols, out):
 
 
 @kernel
-def distance_cells(images, offsets, taps, codes, rows, cols, out):
-    """Only the last of the sums of `local_cells`, in out (image, r, c): what the default measure needs.
-
-    A kernel of its own, because the first run of the default measure waits for it to be compiled.
-    """
-    n = images.shape[2]
-    down, blurred = np.empty(n, np.float32), np.empty(n, np.float32)
-    padded = np.empty(n + 2 * taps.size, np.float32)
-    distance = np.empty(n, np.float32)
-    for i in range(images.shape[0]):
-        for r in range(rows.size - 1):
-            for x in range(n):
-                distance[x] = F(0)
-            for y in range(rows[r], rows[r + 1]):
-                blur_down(images[i], y, taps, down)
-                blur_across(down, taps, padded, blurred)
-                _norm_dist_row(images[i, y], blurred, F(offsets[i]), F(1.0 / (codes * codes)), distance)
-            add_to_cells(distance, cols, out[i, r])
-
-
-@kernel
 def local_bands(image, offset, taps, folds, codes, ratios, starts, size, cols, out):
     """What `local_cells` sums, for the rows within the blur's radius of the first or last row of patches.
 
