@@ -103,8 +103,6 @@ def _sobel(
     thresholds = np.array(GRADIENT_THRESHOLDS, dtype=np.float32) / np.float32(codes)
     out = empty_cells(images, 2 + len(GRADIENT_THRESHOLDS), rows, cols)
     kernels().sobel_cells(images, thresholds, rows, cols, out)
-    if MAGNITUDE in parts:  # which are the same number whatever else is asked
-        out[:, :2] = magnitude_sums(images, rows, cols)
     return out
 
 
@@ -125,7 +123,7 @@ def _local(sigma: int) -> Statistic:
         offset, taps = lowest.astype(np.float64), gaussian_taps(sigma)
         if "ratio" in parts:
             kernels().local_cells(above, offset, taps, codes, True, rows, cols, out)
-        if DISTANCE in parts:  # the same number whatever else is asked
+        else:
             out[:, 2] = distance_sums(above, offset, taps, codes, rows, cols)
         return out
 
