@@ -18,7 +18,7 @@ from dioptre.confidence.model import Observation, reach_of
 from dioptre.confidence.sweep_statistics import Traces
 from dioptre.confidence.verdict import Asked, observe_curve, observe_posterior
 from dioptre.methods import METHODS, find_method, scores, tile_curves
-from dioptre.methods.base import ANY, WHOLE, Method, scores_slices
+from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.methods.tiles import tiles_of
 from dioptre.optics import FocusGrid
 from dioptre.pipeline.executors import run_pieces
@@ -122,10 +122,10 @@ def _answers(trial: Trial, fault: Fault, one: SimulatedSweep, rng: np.random.Gen
     """Yields what all methods answer to one sweep."""
     methods = [find_method(key) for key in trial.keys]
     start = int(rng.integers(one.sweep.slices))
-    others = [method for method in methods if not scores_slices(method.build())]
+    others = [method for method in methods if not method.build().by_slice]
     traces = {views: Traces.of(one.seen(views)) for views in {method.views for method in others}}
     if not fault.told:
-        measures = [method for method in methods if scores_slices(method.build())]
+        measures = [method for method in methods if method.build().by_slice]
         stride = int(rng.choice(STRIDES))
         yield from _measured(measures, one.sweep, fault.of_scene)
         fewer = one.sweep.every(stride, int(rng.integers(stride)))

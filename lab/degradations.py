@@ -83,54 +83,47 @@ def _each_slice(gains: Float[np.ndarray, " slice"]) -> Float32[np.ndarray, "slic
 # Light
 
 
-def clean(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def clean(sweep: Sweep, _other: Sweep, _rng: Rng) -> Sweep:
     """Returns the sweep as it is."""
-    del other, rng
     return sweep
 
 
-def low_light(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def low_light(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep of a scene with so little light that noise is as large as its texture."""
-    del other
     dim = sweep.pixels * np.float32(log_uniform(rng, 0.004, 0.02) / max(float(sweep.pixels.mean()), 1e-3))
     return _with(sweep, _shot(np.minimum(dim, 1.0), 1.5, 2.5, rng))
 
 
-def flicker(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def flicker(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep under a lamp that makes every slice another brightness."""
-    del other
     gains = 1 + rng.uniform(0.05, 0.25) * rng.standard_normal(sweep.slices)
     return _with(sweep, sweep.pixels * _each_slice(np.clip(gains, 0.3, 2.0)))
 
 
-def mains_bands(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def mains_bands(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep with the bands that a rolling shutter makes of mains light."""
-    del other
     rows = np.arange(sweep.pixels.shape[2]) / log_uniform(rng, 16.0, 200.0)
     phases = rng.random(sweep.slices)[:, None]
     bands = 1 + rng.uniform(0.05, 0.25) * np.sin(2 * np.pi * (rows + phases))
     return _with(sweep, sweep.pixels * bands.astype(np.float32)[:, None, :, None])
 
 
-def exposure_drift(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def exposure_drift(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep whose exposure drifts up or down all along."""
-    del other
     return _with(
         sweep, sweep.pixels * _each_slice(np.linspace(1.0, log_uniform(rng, 0.4, 2.5), sweep.slices))
     )
 
 
-def exposure_steps(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def exposure_steps(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep whose exposure jumps a few times."""
-    del other
     jumps = np.zeros(sweep.slices)
     jumps[rng.choice(sweep.slices, int(rng.integers(2, 6)), replace=False)] = rng.uniform(-0.4, 0.4)
     return _with(sweep, sweep.pixels * _each_slice(np.exp(np.cumsum(jumps) - np.cumsum(jumps).mean())))
 
 
-def auto_gain(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def auto_gain(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep in some slices of which the camera shortens the exposure and lifts gain and noise."""
-    del other
     begin, end = _run(sweep.slices, 5, 20, rng)
     lifted = np.zeros(sweep.slices)
     lifted[begin:end] = log_uniform(rng, 0.008, 0.06)
@@ -139,9 +132,8 @@ def auto_gain(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _with(sweep, sweep.pixels + _noise(sweep.pixels, _each_slice(lifted), rng))
 
 
-def denoiser(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def denoiser(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep in which a denoiser that softens the picture switches on or off."""
-    del other
     begin = int(rng.integers(8, sweep.slices - 8))
     some = slice(begin, None) if rng.random() < 0.5 else slice(None, begin)
     sigma = rng.uniform(0.6, 1.6)
@@ -151,9 +143,8 @@ def denoiser(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _with(sweep, pixels)
 
 
-def saturation(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def saturation(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep exposed so long that a good part of it is white."""
-    del other
     level = float(np.quantile(sweep.pixels[::8], 1 - rng.uniform(0.2, 0.8)))
     return _with(sweep, sweep.pixels / np.float32(max(level, 1e-3)))
 
@@ -161,9 +152,8 @@ def saturation(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
 # Sensor and processing
 
 
-def hot_pixels(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def hot_pixels(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep with pixels that are always white, and some that blink."""
-    del other
     rows, cols = sweep.pixels.shape[2:]
     pixels = sweep.pixels.copy()
     count = int(rng.integers(10, 120))
@@ -174,9 +164,8 @@ def hot_pixels(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _with(sweep, pixels)
 
 
-def hot_rows(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def hot_rows(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep with rows that are brighter than they should be, in some slices."""
-    del other
     pixels = sweep.pixels.copy()
     rows = rng.integers(pixels.shape[2], size=int(rng.integers(1, 5)))
     some = rng.random(sweep.slices) < rng.uniform(0.2, 0.8)
@@ -184,9 +173,8 @@ def hot_rows(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _with(sweep, pixels)
 
 
-def dust(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def dust(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep through dust on the sensor: spots that are as sharp in every slice."""
-    del other
     rows, cols = sweep.pixels.shape[2:]
     shade = np.ones((rows, cols), np.float32)
     for _ in range(int(rng.integers(3, 20))):
@@ -195,9 +183,8 @@ def dust(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _with(sweep, sweep.pixels * cv2.GaussianBlur(shade, (0, 0), 0.6))
 
 
-def text_overlay(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def text_overlay(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep with a clock and a counter burnt in."""
-    del other
     pixels = sweep.pixels.copy()
     row, begin = int(rng.integers(20, pixels.shape[2] - 4)), int(rng.integers(1000))
     for number, views in enumerate(pixels):
@@ -208,9 +195,8 @@ def text_overlay(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _with(sweep, pixels)
 
 
-def jpeg(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def jpeg(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep of strongly compressed JPEG pictures, with their tone curve."""
-    del other
     quality = int(rng.integers(5, 31))
     shown = np.rint(255 * sweep.pixels ** np.float32(1 / GAMMA)).astype(np.uint8)
     flat = shown.reshape(-1, *shown.shape[2:])
@@ -239,9 +225,8 @@ def _all_moved(pixels: Pixels, moves: Float[np.ndarray, "slice 2"]) -> Pixels:
     return np.array(found, np.float32)
 
 
-def hand_shake(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def hand_shake(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep by hand: the picture wanders, and some slices are smeared."""
-    del other
     steps = rng.uniform(0.3, 2.0) * rng.standard_normal((sweep.slices, 2))
     moves = np.clip(np.rint(np.cumsum(steps, axis=0)), -40, 40)
     pixels = _all_moved(sweep.pixels, moves)
@@ -254,9 +239,8 @@ def hand_shake(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _with(sweep, pixels)
 
 
-def moving_subject(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def moving_subject(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep of a subject that moves through the picture."""
-    del other
     angle, speed = rng.uniform(0, 2 * np.pi), rng.uniform(0.4, 1.5)
     along = speed * (np.arange(sweep.slices) - sweep.slices / 2)
     moves = np.rint(along[:, None] * np.array([np.sin(angle), np.cos(angle)]))
@@ -298,9 +282,8 @@ def _canvas(sweep: Sweep) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, "
     return rows - size / 2, cols - size / 2
 
 
-def periodic_texture(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def periodic_texture(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep of stripes or checks, whose blurred picture comes back with the contrast reversed."""
-    del other
     rows, cols = _canvas(sweep)
     angle, period = rng.uniform(0, np.pi), log_uniform(rng, 3.0, 16.0)
     waves = np.sin(2 * np.pi / period * (rows * np.sin(angle) + cols * np.cos(angle)))
@@ -309,9 +292,8 @@ def periodic_texture(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _plane(sweep, 0.3 * (1 + rng.uniform(0.3, 0.9) * np.sign(waves)), rng)
 
 
-def smooth_blob(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def smooth_blob(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep of something so smooth that defocus hardly changes it; two views still tell."""
-    del other
     rows, cols = _canvas(sweep)
     texture = np.full(rows.shape, rng.uniform(0.05, 0.3))
     for _ in range(int(rng.integers(1, 4))):
@@ -321,9 +303,8 @@ def smooth_blob(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return _plane(sweep, texture, rng)
 
 
-def smooth_gradient(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def smooth_gradient(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep of a shadow's smooth gradient: the same in every slice."""
-    del other
     size = sweep.pixels.shape[2]
     rows, cols = np.mgrid[:size, :size] / size - 0.5
     angle = rng.uniform(0, 2 * np.pi)
@@ -338,9 +319,8 @@ def _nothing(sweep: Sweep, picture: Float[np.ndarray, "row col"], rng: Rng) -> S
     return Sweep(np.clip(_shot(light, log_uniform(rng, 0.2, 1.0), 1.2, rng), 0.0, 1.0), ())
 
 
-def blank_wall(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def blank_wall(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep of a wall with nothing on it."""
-    del other
     return _nothing(sweep, np.full(sweep.pixels.shape[2:], rng.uniform(0.1, 0.6)), rng)
 
 
@@ -355,26 +335,23 @@ def noisy_wall(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
 # Order and views
 
 
-def duplicated(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def duplicated(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep in which the camera hands over the same picture for some positions."""
-    del other
     begin, end = _run(sweep.slices, 4, 12, rng)
     pixels = sweep.pixels.copy()
     pixels[begin:end] = pixels[begin]
     return _with(sweep, pixels)
 
 
-def missing(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def missing(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep some pictures of which were dropped and are black."""
-    del other
     pixels = sweep.pixels.copy()
     pixels[rng.choice(sweep.slices, int(rng.integers(2, 10)), replace=False)] = 0.0
     return _with(sweep, pixels)
 
 
-def shuffled(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def shuffled(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep in a wrong order, as file names without leading zeros have it; or in none."""
-    del other
     order = np.arange(sweep.slices)
     order = np.array(sorted(order, key=str)) if rng.random() < 0.3 else rng.permutation(order)
     places = np.argsort(order)
@@ -382,29 +359,25 @@ def shuffled(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
     return Sweep(sweep.pixels[order], tuple(int(places[one]) for one in inside))
 
 
-def views_exchanged(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def views_exchanged(sweep: Sweep, _other: Sweep, _rng: Rng) -> Sweep:
     """Returns a sweep with right for left."""
-    del other, rng
     return _with(sweep, sweep.pixels[:, ::-1])
 
 
-def views_turned(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def views_turned(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep of portrait pictures: disparity runs along the rows."""
-    del other
     turns = int(rng.choice([1, 3]))
     return _with(sweep, np.ascontiguousarray(np.rot90(sweep.pixels, turns, (2, 3))))
 
 
-def view_dimmer(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def view_dimmer(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep one view of which gets less light."""
-    del other
     pixels = sweep.pixels.copy()
     pixels[:, int(rng.integers(2))] *= np.float32(rng.uniform(0.3, 0.8))
     return _with(sweep, pixels)
 
 
-def told_wrong(sweep: Sweep, other: Sweep, rng: Rng) -> Sweep:
+def told_wrong(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     """Returns a sweep by a lens that is 12 positions off where it is told to be."""
-    del other
     off = int(rng.choice([-12, 12]))
     return _with(sweep, sweep.pixels[np.clip(np.arange(sweep.slices) + off, 0, sweep.slices - 1)])

@@ -104,9 +104,8 @@ def ours(risk: float, fallback: str = "sweep") -> Way:
     return way
 
 
-def full_sweep(camera: SimulatedCamera, start: int) -> Answer:
+def full_sweep(camera: SimulatedCamera, _start: int) -> Answer:
     """Goes to the far end, takes a frame at each position, and goes to the peak."""
-    del start
     frames = np.stack([camera.capture(at) for at in range(len(camera.grid))])
     result = focus(FocalStack.full(frames[None], camera.grid), BEST)
     camera.capture(result.index)

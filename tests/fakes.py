@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dioptre.methods.base import Autofocuser
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
 
@@ -17,22 +16,17 @@ class FamilyOf:
 
     make: Callable[[], Autofocuser]
 
-    def build(self, key: str) -> Autofocuser:
-        del key
+    def build(self, _key: str) -> Autofocuser:
         return self.make()
 
     def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, np.ndarray]:
         return {key: self.make().scores(stack) for key in keys}
 
 
-class Probable:
+class Probable(Autofocuser):
     """A method that knows probabilities: a subclass gives `logits`."""
 
     identity = "fake"
-
-    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
-        del grid, shape, views
-        return None
 
     def logits(self, stack: FocalStack) -> np.ndarray:
         raise NotImplementedError

@@ -68,6 +68,35 @@ def test_focusing_needs_neither_torch_nor_matplotlib() -> None:
     assert in_new_python(code).split() == ["False", "False"]
 
 
+EVERY_MODULE = """
+import importlib, pkgutil
+import numpy as np
+import dioptre
+left_out = []
+for module in pkgutil.walk_packages(dioptre.__path__, "dioptre."):
+    if module.name != "dioptre.__main__":
+        try:
+            importlib.import_module(module.name)
+        except ImportError as error:
+            left_out.append(error.name)
+extras = {"torch", "onnx", "matplotlib", "distributed", "pymmcore_plus", "useq", "pyarrow", "OpenEXR"}
+assert not set(left_out) - extras, left_out
+stack = np.random.default_rng(0).random((5, 128, 128)).astype(np.float32)
+assert dioptre.focus(stack).index in range(5)
+assert dioptre.focus_from(stack[0], at=3).index in range(49)
+assert dioptre.focus_map(stack.repeat(2, 1).repeat(2, 2)).index.ndim == 2
+assert dioptre.FocalStack.full(stack[None, :, None]).batch == 1
+assert len(dioptre.scores(dioptre.FocalStack.full(stack[None, :, None]), ["laplacian-variance"])) == 1
+assert dioptre.Autofocus.__module__ == "dioptre.autofocus.autofocus"
+"""
+
+
+def test_no_module_hides_a_public_name() -> None:
+    assert in_new_python(EVERY_MODULE) == ""
+    rooms = {path.name.removesuffix(".py") for path in files("dioptre").iterdir()}
+    assert not rooms & set(dioptre.__all__)
+
+
 def test_the_package_is_typed_and_has_a_version() -> None:
     assert files("dioptre").joinpath("py.typed").is_file()
     assert version("dioptre") == dioptre.__version__

@@ -88,9 +88,8 @@ def leave_out(data: bytes, rng: Rng) -> bytes:
     return data[:begin] + data[end:]
 
 
-def something_else(data: bytes, rng: Rng) -> bytes:
+def something_else(_data: bytes, rng: Rng) -> bytes:
     """Returns nothing, noise, text, a zip, a pickle, zeros."""
-    del data
     return pick(
         rng,
         (b"", b"\n", b"PK\x03\x04" + rng.bytes(60), rng.bytes(500), b"hello\n", bytes(5000), b"[" * 3000,

@@ -45,9 +45,8 @@ Shifts = Float[np.ndarray, " patch"]
 Picture = Float32[np.ndarray, "row col"]
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(_arguments: Sequence[str]) -> None:
     """Prints the table."""
-    del arguments  # there are none
     left, right = _patches(np.random.default_rng(0))
     reach = find_calibration("center").reach
     write_line(f"{PATCHES} patches of {SIZE} x {SIZE} pixels, {reach} pixels of shift to each side")

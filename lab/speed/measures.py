@@ -37,9 +37,8 @@ def compare(kind: str, keys: list[str], stack: FocalStack) -> None:
     write_line(f"{'all ' + kind:<40}{total:>14.1f}{together:>12.2f}{total / together:>8.0f}  {verdict}")
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(_arguments: Sequence[str]) -> None:
     """Prints the table."""
-    del arguments  # there are none
     plain = [key for key in slow_references.CONTRAST if "wavelet" not in key or find_spec("pywt")]
     stack = FocalStack.full(noisy_stack(49, 2, 128, 128, np.random.default_rng(0))[None])
     write_line(f"{'measure':<40}{'reference ms':>14}{'dioptre ms':>12}{'ratio':>8}{'error':>10}  same argmax")

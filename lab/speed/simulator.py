@@ -69,9 +69,8 @@ def whole_patch(number: int) -> None:
     capture.draw_patch(CAMERA, PhoneOptics.center(), SURFACES, rng, capture.Conditions())
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(_arguments: Sequence[str]) -> None:
     """Prints the tables."""
-    del arguments  # there are none
     SURFACES.extend(capture.draw_surfaces(np.random.default_rng(0), Clutter()))
     for name, kind in (("planes", "plane"), ("the default mix", None)):
         SCENES[name] = [drawn(kind, seed, SURFACES) for seed in range(24)]

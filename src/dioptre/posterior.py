@@ -156,6 +156,17 @@ class Posterior:
         with np.errstate(divide="ignore"):
             return np.log(self.reachable)
 
+    def within(self, first: int, last: int) -> "Posterior":
+        """Returns the posterior over some of the positions; what lies outside of them lies beyond their ends.
+
+        Args:
+            first: The first position that is kept.
+            last: The last one.
+        """
+        sides = self.logs[:, : first + 1], self.logs[:, last + 2 :]
+        far, near = (np.logaddexp.reduce(side, axis=1)[:, None] for side in sides)
+        return replace(self, logs=np.concatenate([far, self.logs[:, first + 1 : last + 2], near], axis=1))
+
     def scene(self, at: int) -> "Posterior":
         """Returns the posterior of one scene of the batch."""
         return replace(self, logs=self.logs[at : at + 1])

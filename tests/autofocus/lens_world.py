@@ -118,8 +118,7 @@ class Stoppable(Hanging):
 class Sticking(LensCamera):
     """Has a lens that does not move."""
 
-    def go(self, index: int) -> float:
-        del index
+    def go(self, _index: int) -> float:
         return 24.0
 
 
@@ -147,7 +146,6 @@ class White(LensCamera):
 class Black(LensCamera):
     """Has its cap on."""
 
-    def see(self, at: float) -> Frame:
-        del at
+    def see(self, _at: float) -> Frame:
         noise = 0.001 * self.rng.random((1, SIZE, SIZE))
         return noise.astype(np.float32)

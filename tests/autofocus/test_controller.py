@@ -7,6 +7,7 @@ import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
 from dioptre.autofocus.controller import LensController, Rules
+from dioptre.cameras.base import connect
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError
 from dioptre.focusing.trace import Act
@@ -16,7 +17,7 @@ MEASURE = "laplacian-variance"
 
 
 def driven(camera: LensCamera, places: list[int], **rules: object) -> LensController:
-    drive = LensController(camera, Rules(**{"limits": (0, 48), **rules}), threading.Event())  # type: ignore[arg-type]
+    drive = LensController(connect(camera), Rules(**{"limits": (0, 48), **rules}), threading.Event())  # type: ignore[arg-type]
     try:
         for at in places:
             drive.capture(at)
@@ -27,7 +28,7 @@ def driven(camera: LensCamera, places: list[int], **rules: object) -> LensContro
 
 def test_nothing_is_asked_outside_the_limits() -> None:
     camera = LensCamera()
-    drive = LensController(camera, Rules((10, 20)), threading.Event())
+    drive = LensController(connect(camera), Rules((10, 20)), threading.Event())
     with pytest.raises(InputError, match=r"goes to 10\.\.20, not to 21"):
         drive.capture(21)
     drive.close()

@@ -281,8 +281,8 @@ def test_a_method_that_cannot_search_is_refused(key: str, looks: int, sentence: 
 
 def test_a_method_that_only_scores_slices_cannot_lead(stacks: FocalStack) -> None:
     class Scorer(Guess):
-        def posterior(self, stack: FocalStack) -> None:
-            del stack
+        def posterior(self, _stack: FocalStack) -> None:
+            return None
 
     row = replace(ROWS["one"], key="scorer", family=FamilyOf(Scorer))
     (ask,) = askers_of(row, 1, EVEN)

@@ -20,9 +20,8 @@ class CameraContract:
 
     repeats = True  # whether two frames at one position are the same; not of a camera with noise
 
-    def position_of(self, camera: Camera) -> object:
+    def position_of(self, _camera: Camera) -> object:
         """Returns something that changes when the lens moves; nothing by default."""
-        del camera
         return None
 
     def test_it_is_a_camera(self, camera: Camera) -> None:

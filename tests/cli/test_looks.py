@@ -14,7 +14,7 @@ from dioptre.cli.focus import parse_at
 from dioptre.errors import InputError
 from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.focusing.focus import focus_from
-from dioptre.methods.base import ANY, WHOLE, Method
+from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method
 from dioptre.optics import CameraModel, FocusGrid
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import simulate_patch
@@ -26,14 +26,11 @@ from tests.cli.command_line import refused, run_json
 
 N = len(FocusGrid.learnaf())
 
+pytestmark = pytest.mark.filterwarnings("ignore:the confidence of")  # of methods that stand in for others
 
-class Bright:
+
+class Bright(Autofocuser):
     """Finds the focus at the positions that the brightness of its looks names, each as likely."""
-
-    identity = ""
-
-    def refusal(self, *_: object) -> str | None:
-        return None
 
     def scores(self, stack: FocalStack) -> np.ndarray:
         return self.posterior(stack).scores()

@@ -41,9 +41,9 @@ class Ruler(Probable):
 
     seen: FocalStack | None = None
     smallest = 32
+    is_network = True
 
-    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
-        del views
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int], _views: int) -> str | None:
         if len(grid) != WINDOW:
             return f"knows {WINDOW} positions, not {len(grid)}"
         small = min(shape) < self.smallest
@@ -64,12 +64,6 @@ def frame(steps: float) -> np.ndarray:
 
 def look(at: float, subject: float, steps: FocusSteps = STAGE) -> np.ndarray:
     return frame(float(steps.position_to_step(subject)) - float(steps.position_to_step(at)))
-
-
-@pytest.fixture(autouse=True)
-def as_networks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes rulers for networks."""
-    monkeypatch.setattr(focus, "Learned", Ruler)
 
 
 def ask(at: float, subject: float, steps: FocusSteps = STAGE, **arguments: object) -> FocusResult:
@@ -197,7 +191,7 @@ def test_a_network_without_a_camera_says_that_it_assumed_one() -> None:
 
 
 def test_only_networks_assume_a_camera(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
+    monkeypatch.setattr(Ruler, "is_network", False)
     assert Reason.ASSUMED_CAMERA not in focus_from(frame(3), 20, Ruler()).reasons
 
 
@@ -207,8 +201,7 @@ def test_only_networks_assume_a_camera(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> None:
     class Family:
-        def build(self, key: str) -> Ruler:
-            del key
+        def build(self, _key: str) -> Ruler:
             return Ruler()
 
         def scores(self, stack: FocalStack, keys: list[str]) -> dict[str, np.ndarray]:

@@ -35,8 +35,7 @@ class Hopeful(Probable):
 class HopefulOfTwo(Hopeful):
     """The same, which wants two views."""
 
-    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
-        del grid, shape
+    def refusal(self, _grid: FocusGrid, _shape: tuple[int, int], views: int) -> str | None:
         return None if views == 2 else "needs the left and the right view"
 
 

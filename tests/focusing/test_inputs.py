@@ -77,5 +77,7 @@ def test_positions_are_given_once() -> None:
 @pytest.mark.parametrize("method", [7, None, object()])
 def test_a_method_is_a_key_a_file_or_an_autofocuser(method: object) -> None:
     unchecked = getattr(_method, "__wrapped__", _method)
-    with pytest.raises(MethodError, match="a method is a key, the file of a network or an Autofocuser"):
+    with pytest.raises(
+        MethodError, match="a method is a key, the file of a network or an object with scores"
+    ):
         unchecked(method, Problem.STACK_GREEN, WHOLE)

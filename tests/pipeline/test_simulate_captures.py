@@ -22,8 +22,7 @@ def quiet(_done: int, _total: int) -> None:
     pass
 
 
-def sure_everywhere(seen: WorldView, light: Light) -> np.ndarray:
-    del light
+def sure_everywhere(seen: WorldView, _light: Light) -> np.ndarray:
     return np.ones((seen.frame[0] // 4, seen.frame[1] // 4), np.float32)
 
 

@@ -12,7 +12,7 @@ from dioptre.autofocus.run import LensRun
 from dioptre.autofocus.run_settings import RunSettings
 from dioptre.autofocus.search import policy_of
 from dioptre.autofocus.tracking import Tracked, Watch, track
-from dioptre.cameras.base import Camera, to_index
+from dioptre.cameras.base import Camera, connect, to_index
 from dioptre.cameras.blur_units import WINDOW, to_steps
 from dioptre.confidence.model import RISK, check_risk
 from dioptre.errors import InputError, MethodError
@@ -22,7 +22,7 @@ from dioptre.focusing.inputs import to_rois
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.focusing.trace import Step
 from dioptre.methods import find_method
-from dioptre.methods.base import WHOLE, Method, scores_slices
+from dioptre.methods.base import WHOLE, Method
 from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 
@@ -127,13 +127,13 @@ class Autofocus:
         quiet = replace(rules, timeout=None)
         yield from track(
             lambda start: self._run(replace(plan, start=start), rules),
-            lambda: LensController(self.camera, quiet, self._cancelled),
+            lambda: LensController(connect(self.camera), quiet, self._cancelled),
             plan,
             watch or Watch(),
         )
 
     def _run(self, plan: RunSettings, rules: Rules) -> FocusResult:
-        drive = LensController(self.camera, rules, self._cancelled, self.on_step)
+        drive = LensController(connect(self.camera), rules, self._cancelled, self.on_step)
         try:
             return LensRun(plan, drive).focus()
         except BaseException:  # a fault of the camera's, of `on_step`, or Ctrl-C
@@ -207,7 +207,7 @@ class Autofocus:
         """Returns who is asked about looks, who measures a sweep, and what is to be said about it."""
         default = (ONE_LOOK if self._looks == 1 else SEVERAL_LOOKS)[self.camera.views]
         method = find_method(default if self.method is None else self.method)
-        if method.looks == WHOLE and scores_slices(method.build()):
+        if method.looks == WHOLE and method.build().by_slice:
             return None, method, ()
         policy_of(method, self._looks if method.leads_itself else method.looks)  # says if it cannot search
         refusal = self._refusal(method, roi)

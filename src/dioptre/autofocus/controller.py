@@ -2,7 +2,7 @@
 
 **What is promised about time.** Captures run in one thread of the drive's own, one after the other. Whoever
 waits for one is let go when it is cancelled or when the time is up: a camera that can be stopped
-(`Abortable`) is, and any camera has `patience` seconds to come to an end. One that has not by then is left to
+is, and any camera has `patience` seconds to come to an end. One that has not by then is left to
 itself: its thread ends as soon as the camera returns, and until then that camera is refused to further runs.
 So a run ends at most `patience` seconds after its timeout, and after going back to its start, for which the
 lens has `patience` seconds too, or twice as long as its slowest capture so far, if that is more.
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dioptre.cameras.base import Abortable, Camera, Frame, Scaled, to_index
+from dioptre.cameras.base import Camera, ConnectedCamera, Frame, connect, to_index
 from dioptre.confidence.reasons import Reason
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 from dioptre.focusing.trace import Act, Step
@@ -65,7 +65,7 @@ class Rules:
 class Worker:
     """The thread in which a camera captures."""
 
-    def __init__(self, camera: Camera) -> None:
+    def __init__(self, camera: ConnectedCamera) -> None:
         self.camera = camera
         self.asked: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self.answer: tuple[Frame | None, BaseException | None] | None = None
@@ -99,7 +99,7 @@ _left: list[Worker] = []  # whose cameras have not come to an end
 def refuse_busy(camera: Camera) -> None:
     """Raises CameraError if a capture of an earlier run is still under way."""
     _left[:] = [one for one in _left if one.thread.is_alive()]
-    if any(one.camera is camera for one in _left):
+    if any(one.camera.camera is connect(camera).camera for one in _left):
         raise CameraError("the camera has not come back from a capture of an earlier run")
 
 
@@ -119,7 +119,7 @@ class LensController:
         act: Why frames are taken.
     """
 
-    camera: Camera
+    camera: ConnectedCamera
     rules: Rules
     cancelled: threading.Event
     on_step: OnStep | None = None
@@ -222,7 +222,7 @@ class LensController:
 
     def _record(self, at: int, act: Act, began: float, note: str = "") -> None:
         own: dict[str, Any] = {}
-        if isinstance(self.camera, Scaled):
+        if self.camera.positions is not None:
             own = {"position": float(self.camera.positions[at]), "unit": self.camera.unit}
         now = time.monotonic()
         self.tell()
@@ -254,8 +254,7 @@ class LensController:
 
     def _stop(self, patience: float) -> None:
         """Lets a running capture come to an end, or leaves the camera to itself."""
-        if isinstance(self.camera, Abortable):
-            self.camera.abort()
+        self.camera.abort()
         if not self._worker.done.wait(patience):
             self.hung = True
 

@@ -33,7 +33,7 @@ from dioptre.autofocus.stopping import (
     stays,
 )
 from dioptre.autofocus.sweep import AS_SHARP, FrameScorer, Gathered, Peak, sweep
-from dioptre.cameras.base import Camera, Frame, Scaled
+from dioptre.cameras.base import Camera, Frame
 from dioptre.cameras.blur_units import WINDOW, FocusSteps, StepWindow
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.reasons import Reason, State
@@ -285,8 +285,8 @@ class LensRun:
             return result
         if steps is not None and own is not None:
             return in_unit(result, steps.unit, own)
-        if isinstance(camera, Scaled):
-            return in_unit(result, camera.unit, np.asarray(camera.positions, dtype=np.float64))
+        if camera.positions is not None and camera.unit is not None:
+            return in_unit(result, camera.unit, camera.positions)
         return result
 
 
@@ -311,11 +311,9 @@ def limited(posterior: Posterior, first: int, last: int) -> Posterior:
     """Returns a posterior in which what lies outside limits lies beyond the ends of the ladder."""
     if (first, last) == (0, posterior.positions - 1):
         return posterior
-    logs = posterior.logs.copy()
-    for ends, at in ((slice(0, first + 1), 0), (slice(last + 2, None), -1)):
-        mass = np.logaddexp.reduce(logs[:, ends], axis=1)
-        logs[:, ends] = -np.inf
-        logs[:, at] = mass
+    logs, kept = np.full_like(posterior.logs, -np.inf), posterior.within(first, last).logs
+    logs[:, first + 1 : last + 2] = kept[:, 1:-1]
+    logs[:, [0, -1]] = kept[:, [0, -1]]
     return replace(posterior, logs=logs)
 
 

@@ -14,22 +14,26 @@ The contract, which tests/cameras/contract.py checks for every adapter:
 * **Threads.** One thread uses a camera at a time.
 * **Closing.** A camera is a context manager if it holds hardware; loops do not close what they did not open.
 
-What a camera may have beside that, each a small protocol of its own:
+What a camera may have beside that:
 
-* **Own units** (`Scaled`). `positions` are its driver's numbers at each index of the grid, `unit` what they
-  count: for showing, and for a file that describes the camera. Nothing is computed with them in a loop.
-* **Own time** (`Timed`). `seconds` counts from any moment on; of a camera that takes no time, what it would
-  have taken.
-* **Stopping** (`Abortable`). `abort()` may be called from another thread while a capture runs: it stops the
-  move or the exposure as soon as the hardware can, and the running capture raises CameraError soon. Without
-  one running it does nothing. After it, the next capture may be tried.
+* **Own units.** `positions` are its driver's numbers at each index of the grid, `unit` what they count:
+  for showing, and for a file that describes the camera. Nothing is computed with them in a run.
+* **Own time.** `seconds` counts from any moment on; of a camera that takes no time, what it would have taken.
+* **Stopping.** `abort()` may be called from another thread while a capture runs: it stops the move or the
+  exposure as soon as the hardware can, and the running capture raises CameraError soon. Without one running
+  it does nothing. After it, the next capture may be tried.
+
+`connect` asks a camera once which of these it has; who uses a camera uses what `connect` returns.
 
 An adapter is a module `dioptre.cameras.<scheme>` with `open_device(address) -> Device`, where the address is
 what follows `<scheme>:` on the command line and may be empty. What it returns is a camera and a context
 manager. `dioptre.cameras.devices` holds the table of schemes.
 """
 
+import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -70,38 +74,63 @@ class Camera(Protocol):
         ...
 
 
-@runtime_checkable
-class Scaled(Protocol):
-    """A camera that tells its driver's own positions, for showing."""
+@dataclass(frozen=True, eq=False)
+class ConnectedCamera:
+    """A camera with all that a caller may ask, by defaults what it does not have itself.
+
+    Attributes:
+        camera: The camera.
+        positions: Its driver's number at each index of the grid; None if it does not tell.
+        unit: What these count: "steps", "um", "dioptres", or any name; None if it does not tell.
+        abort: Stops a move or an exposure: a running capture raises CameraError soon. By default nothing.
+        clock: Returns seconds from any moment on.
+    """
+
+    camera: Camera
+    positions: Float[np.ndarray, " n"] | None
+    unit: str | None
+    abort: Callable[[], None]
+    clock: Callable[[], float]
 
     @property
-    def positions(self) -> Float[np.ndarray, " n"]:
-        """The driver's number at each index of the grid."""
-        ...
+    def grid(self) -> FocusGrid:
+        """Its lens positions."""
+        return self.camera.grid
 
     @property
-    def unit(self) -> str:
-        """What these count: "steps", "um", "dioptres", or any name."""
-        ...
-
-
-@runtime_checkable
-class Timed(Protocol):
-    """A camera with a clock of its own."""
+    def views(self) -> int:
+        """1 for green, 2 for left and right."""
+        return self.camera.views
 
     @property
-    def seconds(self) -> float:
-        """Seconds, from any moment on."""
-        ...
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a frame."""
+        return self.camera.shape
+
+    @property
+    def where(self) -> tuple[float, float] | None:
+        """The centre of its frames in the whole field; None if they are all of it."""
+        return self.camera.where
+
+    def capture(self, index: int) -> Frame:
+        """Moves the lens to a position, waits until it has settled, and returns one frame."""
+        return self.camera.capture(index)
 
 
-@runtime_checkable
-class Abortable(Protocol):
-    """A camera whose running capture can be stopped from another thread."""
-
-    def abort(self) -> None:
-        """Stops a move or an exposure: a running capture raises CameraError soon; nothing else happens."""
-        ...
+def connect(camera: Any) -> ConnectedCamera:
+    """Returns a camera with all that a caller may ask; the only place that finds out what it has."""
+    if isinstance(camera, ConnectedCamera):
+        return camera
+    positions, unit = getattr(camera, "positions", None), getattr(camera, "unit", None)
+    told = positions is not None and unit is not None
+    own_clock = hasattr(camera, "seconds")
+    return ConnectedCamera(
+        camera,
+        np.asarray(positions, dtype=np.float64) if told else None,
+        str(unit) if told else None,
+        getattr(camera, "abort", lambda: None),
+        (lambda: float(camera.seconds)) if own_clock else time.monotonic,
+    )
 
 
 class OpenedCamera(Camera, AbstractContextManager["OpenedCamera"], Protocol):

@@ -12,7 +12,7 @@ about a window of steps around its looks (`StepWindow`) and is not told where th
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -306,11 +306,7 @@ class StepWindow:
 
     def held(self, posterior: Posterior) -> Posterior:
         """Returns a posterior over the window as one over `reach`: what the lens cannot reach lies beyond."""
-        reach = self.reach
-        far, near = slice(0, reach.start + 1), slice(reach.stop + 1, None)
-        ends = [np.logaddexp.reduce(posterior.logs[:, one], axis=1)[:, None] for one in (far, near)]
-        kept = posterior.logs[:, reach.start + 1 : reach.stop + 1]
-        return replace(posterior, logs=np.concatenate([ends[0], kept, ends[1]], axis=1))
+        return posterior.within(self.reach.start, self.reach.stop - 1)
 
     def prior(self, prior: DepthPrior) -> DepthPrior:
         """Returns a prior over the camera's travel as one over `reach`.

@@ -94,8 +94,7 @@ class MessageParser:
         if self._depth == MEMBER_DEPTH + 1:
             self._texts.append(text)
 
-    def _end(self, tag: str) -> None:
-        del tag
+    def _end(self, _tag: str) -> None:
         self._depth -= 1
         if self._message is None:
             return

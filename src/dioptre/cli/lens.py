@@ -190,14 +190,15 @@ def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "
 
 
 def _described(camera: "OpenedCamera") -> str:
-    from dioptre.cameras.base import Scaled  # noqa: PLC0415
+    from dioptre.cameras.base import connect  # noqa: PLC0415
 
     rows, cols = camera.shape
     views = "two views" if camera.views == 2 else "one view"
     grid = camera.grid
     text = f"{len(grid)} positions, {views} of {cols} x {rows}"
-    if isinstance(camera, Scaled):
-        return f"{text}, {camera.positions[0]:g} to {camera.positions[-1]:g} {camera.unit}"
+    told = connect(camera)
+    if told.positions is not None:
+        return f"{text}, {told.positions[0]:g} to {told.positions[-1]:g} {told.unit}"
     return f"{text}, {grid.dioptres[0]:.2f} to {grid.dioptres[-1]:.2f} dioptres" if grid.known else text
 
 

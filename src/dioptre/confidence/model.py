@@ -23,6 +23,7 @@ of the network that it was fitted to. A method without a row of its own has that
 
 import json
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -219,7 +220,9 @@ def belief_of(
 
 
 def find_row(key: str, kind: str, identity: str) -> Row:
-    """Returns the row of a method; that of its kind if it has none, or one of another network.
+    """Returns the row of a method; that of its kind if it has none.
+
+    A row that was fitted to another file of the same name is not used, and a warning says so.
 
     Args:
         key: Of the method.
@@ -227,7 +230,14 @@ def find_row(key: str, kind: str, identity: str) -> Row:
         identity: Of the method: the hash of its network; "" for a formula.
     """
     row = read_table().get(f"{key}/{kind}")
-    return row if row is not None and row.identity == identity else read_table()[f"{ANY_METHOD}/{kind}"]
+    if row is not None and row.identity == identity:
+        return row
+    if row is not None and key != ANY_METHOD:
+        warnings.warn(
+            f"the confidence of {key} was fitted to another file of that name; it is now that of any method",
+            stacklevel=2,
+        )
+    return read_table()[f"{ANY_METHOD}/{kind}"]
 
 
 @cache

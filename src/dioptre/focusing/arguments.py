@@ -1,14 +1,15 @@
 """What a user asks with: a method by its key, its file or itself, and a prior by its word."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from dioptre.errors import InputError, MethodError
 from dioptre.methods import Method, find_method
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
-from dioptre.posterior import DepthPrior
+from dioptre.optics import FocusGrid
+from dioptre.posterior import DepthPrior, Posterior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 
@@ -17,7 +18,17 @@ DEFAULT_MEASURE: Final = "local-norm-dist-sq-4"  # of slices that are scored one
 ONE_LOOK: Final = {1: "dioptre-single-green", 2: "dioptre-single-dp"}  # by the number of views
 SEVERAL_LOOKS: Final = {1: "dioptre-any-green", 2: "dioptre-any-dp"}
 
-AnyMethod = str | os.PathLike[str] | Autofocuser
+
+@runtime_checkable
+class Scorer(Protocol):
+    """A person's own method; `to_autofocuser` says what it may have beside."""
+
+    def scores(self, stack: FocalStack) -> Scores:
+        """Returns (batch, n): one number for each position of the grid, higher is better focused."""
+        ...
+
+
+AnyMethod = str | os.PathLike[str] | Scorer
 
 
 def method_of_stacks(method: AnyMethod) -> Method:
@@ -31,13 +42,61 @@ def method_of_stacks(method: AnyMethod) -> Method:
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """A family of one: a method that its user has written."""
+class _Given(Autofocuser):
+    """A method that its user has written; what it does not have is as with most methods."""
+
+    given: Any
+    told: str
+    slices: bool
+    refuse: Callable[..., str | None]
+    believe: Callable[[FocalStack], Posterior | None]
+
+    @property
+    def identity(self) -> str:
+        return self.told
+
+    @property
+    def by_slice(self) -> bool:
+        return self.slices
+
+    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+        return self.refuse(grid, shape, views)
+
+    def scores(self, stack: FocalStack) -> Scores:
+        return self.given.scores(stack)
+
+    def posterior(self, stack: FocalStack) -> Posterior | None:
+        return self.believe(stack)
+
+
+def to_autofocuser(method: Any) -> Autofocuser:
+    """Returns a person's own method as one that answers all that a caller may ask; nobody else asks it.
+
+    It has `scores(stack)`, and may have `posterior(stack)`, `refusal(grid, shape, views)`, `identity` and
+    `by_slice`.
+    """
+    if isinstance(method, Autofocuser):
+        return method
+    if not isinstance(method, Scorer):
+        raise MethodError(
+            f"a method is a key, the file of a network or an object with scores, not {method!r}"
+        )
+    return _Given(
+        method,
+        told=str(getattr(method, "identity", "")),
+        slices=bool(getattr(method, "by_slice", False)),
+        refuse=getattr(method, "refusal", lambda *_: None),
+        believe=getattr(method, "posterior", lambda _: None),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _FamilyOfOne:
+    """A family of one."""
 
     focuser: Autofocuser
 
-    def build(self, key: str) -> Autofocuser:
-        del key
+    def build(self, _key: str) -> Autofocuser:
         return self.focuser
 
     def scores(self, stack: FocalStack, keys: Sequence[str]) -> dict[str, Any]:
@@ -48,10 +107,8 @@ def _method(method: AnyMethod, problem: Problem, looks: int) -> Method:
     """Returns the row of a method; an Autofocuser of the user's is taken to solve what is asked."""
     if isinstance(method, (str, os.PathLike)):
         return find_method(os.fspath(method))
-    if not isinstance(method, Autofocuser):
-        raise MethodError(f"a method is a key, the file of a network or an Autofocuser, not {method!r}")
-    name = str(getattr(method, "key", type(method).__name__))
-    return Method(name, name, problem, _Given(method), "given", in_paper=False, looks=looks)
+    focuser, name = to_autofocuser(method), str(getattr(method, "key", type(method).__name__))
+    return Method(name, name, problem, _FamilyOfOne(focuser), "given", in_paper=False, looks=looks)
 
 
 def method_of_looks(method: AnyMethod | None, looks: int, views: int) -> Method:

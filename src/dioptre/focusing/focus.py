@@ -58,9 +58,7 @@ from dioptre.focusing.score_slices import MeasuredRegion, measure_regions
 from dioptre.focusing.slices import Reading, Slices, to_slices
 from dioptre.methods import Method
 from dioptre.methods.base import WHOLE, Autofocuser
-from dioptre.methods.learned import Learned
 from dioptre.methods.tiles import tile_layout, tiles_of
-from dioptre.methods.voting import Voting, ballots, measure_of
 from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
 from dioptre.stack import VIEW_CODES, FocalStack
@@ -117,7 +115,7 @@ def focus(
     """
     row, chosen, how = method_of_stacks(method), to_subject(subject), Reading.of(reading)
     focuser = row.build()
-    slices = to_slices(stack, black, white, how, isinstance(focuser, Learned))
+    slices = to_slices(stack, black, white, how, focuser.is_network)
     if grid is None and dioptres is None and positions_um is None and positions is None:
         grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None
         positions_um = slices.pictures.um if grid is None and camera is None else None
@@ -223,7 +221,7 @@ class FocusJob:
 
     def _lit(self, slices: Slices, whole: FocusResult) -> FocusResult:
         """Returns what the brightest places of a region say alone, if they say more than the whole."""
-        if isinstance(self.focuser, Learned):  # which knows pictures, and not pieces of them
+        if self.focuser.is_network:  # which knows pictures, and not pieces of them
             return whole
         bright = bright_slices(slices, to_region(slices, window_of(whole.roi, slices.shape)))
         if bright is None:
@@ -234,7 +232,7 @@ class FocusJob:
         return replace(seen, roi=whole.roi, depths=(), notes=whole.notes)
 
     def _regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
-        strange = self.steps is not None and isinstance(self.focuser, Learned)  # to whom its camera is
+        strange = self.steps is not None and self.focuser.is_network  # to whom its camera is
         parts = [to_region(slices, window_of(one, slices.shape)) for one in rois]
         for one in parts:
             if not strange:
@@ -263,7 +261,7 @@ class FocusJob:
         finds them, and the network answers for each.
         """
         depths = whole.depths if len(whole.depths) > 1 else ()
-        if isinstance(self.focuser, Learned):
+        if self.focuser.is_network:
             depths = self._depths_for_network(slices, roi)
         elif depths or Reason.SEVERAL_DEPTHS in whole.reasons:
             depths = self._fine_depths(slices, roi, self.focuser) or depths
@@ -361,9 +359,8 @@ class FocusJob:
             parts = None if looks else self._tile_curves(stack.pixels[0])
         assert curve is not None
         judged = parts
-        if isinstance(self.focuser, Voting) and parts is not None:
-            judged = ballots(parts)
-            curve = self.focuser.elected(curve, judged)
+        if parts is not None:
+            curve, judged = self.focuser.joined(curve, parts)
         verdict = judge(curve, judged, found.exposure, asked=asked)
         result = to_result(curve, less_sure_of_two(curve, verdict), self.method, self.ladder, roi, looks)
         if parts is None or roi is None:
@@ -372,7 +369,7 @@ class FocusJob:
 
     def _tile_curves(self, pixels: Pixels, layout: Any = None) -> Float[np.ndarray, "tile n"] | None:
         tiles = tiles_of(pixels, layout)
-        return None if tiles is None else measure_of(self.focuser).scores(self._stack(tiles, None, None))
+        return None if tiles is None else self.focuser.tile_measure.scores(self._stack(tiles, None, None))
 
 
 def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusResult:
@@ -384,7 +381,7 @@ def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusR
 def flag_assumed_camera(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
     """Returns the verdict on what a network said, which may have had to assume whose pictures it saw."""
     known = ladder.window is not None or (ladder.grid.known and not ladder.assumed)
-    if known or not isinstance(focuser, Learned):
+    if known or not focuser.is_network:
         return verdict
     return replace(verdict, reasons=(*verdict.reasons, Reason.ASSUMED_CAMERA))
 

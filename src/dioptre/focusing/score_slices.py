@@ -20,9 +20,8 @@ from dioptre.confidence.exposure import Exposure, SliceExposures
 from dioptre.confidence.sweep_statistics import Samples, Traces, shown_blocks
 from dioptre.focusing.regions import Region
 from dioptre.focusing.slices import Slices, stream
-from dioptre.methods.base import Autofocuser, scores_slices
+from dioptre.methods.base import Autofocuser
 from dioptre.methods.tiles import Layout, tile_layout, tile_rows
-from dioptre.methods.voting import measure_of
 from dioptre.stack import FocalStack
 from dioptre.stacks.limits import refuse_larger
 from dioptre.stacks.pictures import PIXEL_BYTES, Views, Window
@@ -83,7 +82,7 @@ def measure_regions(
     Raises:
         DioptreError: If a slice cannot be read, or a method wants more pixels at once than there may be.
     """
-    n, single, measures = len(slices), scores_slices(focuser), measure_of(focuser)
+    n, single, measures = len(slices), focuser.by_slice, focuser.tile_measure
     window = reduce(Window.joined, (region.window for region in regions))
     blocks = shown_blocks(n)[::-1] if falling else shown_blocks(n)
     wanted = slices.views * sum(math.prod(region.window.shape) for region in regions)
@@ -141,7 +140,7 @@ def both_scores(
 ) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "tile slice"] | None]:
     """Returns the scores of some slices and those of their tiles, in one pass where the method can do so."""
     shape = tile_layout(*pixels.shape[2:]) if layout is None else layout
-    if math.prod(shape) >= FEW_TILES and hasattr(focuser, "tiled_scores"):
+    if math.prod(shape) >= FEW_TILES:
         found = focuser.tiled_scores(FocalStack.full(pixels[None], view_codes=view_codes), shape)
         if found is not None:
             return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from dioptre.errors import MethodError
 from dioptre.optics import FocusGrid
@@ -16,19 +16,38 @@ from dioptre.stack import FocalStack
 
 @runtime_checkable
 class Autofocuser(Protocol):
-    """Says how well focused each position of the ladder is."""
+    """Says how well focused each position of the grid is.
+
+    Everything that a caller may ask stands here, with what most methods answer. Methods of the package
+    inherit from it; a person's own object is made into one by `focusing.arguments.to_autofocuser`.
+    """
+
+    @property
+    def by_slice(self) -> bool:
+        """Whether it scores each slice by itself, and so can be shown one after the other."""
+        return False
+
+    @property
+    def is_network(self) -> bool:
+        """Whether it was trained on pictures of one camera, and knows whole pictures in steps of its blur."""
+        return False
 
     @property
     def identity(self) -> str:
         """What makes the same key the same method: the hash of its network or table; "" for a formula."""
-        ...
+        return ""
 
-    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
-        """Returns why it cannot see patches of this ladder, rows, columns and views; None if it can.
+    @property
+    def tile_measure(self) -> "Autofocuser":
+        """What scores slices and tiles for it: itself, but where tiles vote by another measure."""
+        return self
+
+    def refusal(self, _grid: FocusGrid, _shape: tuple[int, int], _views: int) -> str | None:
+        """Returns why it cannot see patches of this grid, rows, columns and views; None if it can.
 
         The reason goes on after the method's name: "needs the left and the right view, ...".
         """
-        ...
+        return None
 
     def scores(self, stack: FocalStack) -> Scores:
         """Returns (batch, n): one number for each position of the grid, higher is better focused.
@@ -41,17 +60,24 @@ class Autofocuser(Protocol):
         """
         ...
 
-    def posterior(self, stack: FocalStack) -> Posterior | None:
+    def posterior(self, _stack: FocalStack) -> Posterior | None:
         """Returns how likely each position is under an even prior; None if it only scores slices."""
-        ...
+        return None
 
+    def tiled_scores(
+        self, _stack: FocalStack, _layout: tuple[int, int]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "tile n"]] | None:
+        """Returns the scores of one scene and those of its tiles; None where tiles want a pass of their own.
 
-def scores_slices(focuser: Autofocuser) -> bool:
-    """Returns whether a method scores each slice by itself, so that it can be shown one after the other.
+        Tiles lie in so many rows and columns, and are counted row by row.
+        """
+        return None
 
-    It says so by an attribute `by_slice`; who does not is shown all slices at once.
-    """
-    return bool(getattr(focuser, "by_slice", False))
+    def joined(
+        self, curve: Float[np.ndarray, " n"], tiles: Float[np.ndarray, "tile n"]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "tile n"]]:
+        """Returns a region's curve and those of its tiles that it is judged by, from `tile_measure`'s."""
+        return curve, tiles
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.methods.base import Autofocuser
 from dioptre.methods.filters import distance_sums, magnitude_sums
 from dioptre.methods.measure import (
     ROUNDING,
@@ -50,10 +51,9 @@ CDF97_HIGH: Final = np.array([0.0, *_HIGH_HALF[:0:-1], *_HIGH_HALF, 0.0, 0.0])
 
 
 def _moments(
-    images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    images: Images, _codes: float, _parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of I - offset, of its square, and of the offset."""
-    del codes, parts
     out, start = empty_cells(images, 3, rows, cols), offsets(images)
     kernels().moment_cells(images, start, rows, cols, out[:, :2])
     out[:, 2] = start[:, None, None] * np.outer(np.diff(rows), np.diff(cols))
@@ -61,10 +61,9 @@ def _moments(
 
 
 def _phases(
-    images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    images: Images, _codes: float, _parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of I - offset at each place of a 4 x 4 block, then the sum of its square."""
-    del codes, parts
     out, start = empty_cells(images, 17, rows, cols), offsets(images)
     squares = empty_cells(images, 2, rows, cols)
     kernels().phase_cells(images, start, rows, cols, out)
@@ -75,9 +74,8 @@ def _phases(
 
 def _differences(down: int, across: int) -> Statistic:
     def cells(
-        images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+        images: Images, _codes: float, _parts: Collection[str], rows: Edges, cols: Edges
     ) -> Float[np.ndarray, "image map r c"]:
-        del codes, parts
         out = empty_cells(images, 2, rows, cols)
         kernels().difference_cells(images, down, across, rows, cols, out)
         return out
@@ -86,9 +84,8 @@ def _differences(down: int, across: int) -> Statistic:
 
 
 def _laplacian(
-    images: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    images: Images, _codes: float, parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
-    del codes
     out = empty_cells(images, 5, rows, cols)
     kernels().laplacian_cells(images, "both" in parts, rows, cols, out)
     return out
@@ -103,6 +100,8 @@ def _sobel(
     thresholds = np.array(GRADIENT_THRESHOLDS, dtype=np.float32) / np.float32(codes)
     out = empty_cells(images, 2 + len(GRADIENT_THRESHOLDS), rows, cols)
     kernels().sobel_cells(images, thresholds, rows, cols, out)
+    if MAGNITUDE in parts:  # the same number whatever else is asked
+        out[:, :2] = magnitude_sums(images, rows, cols)
     return out
 
 
@@ -123,15 +122,14 @@ def _local(sigma: int) -> Statistic:
         offset, taps = lowest.astype(np.float64), gaussian_taps(sigma)
         if "ratio" in parts:
             kernels().local_cells(above, offset, taps, codes, True, rows, cols, out)
-        else:
+        if DISTANCE in parts:  # the same number whatever else is asked
             out[:, 2] = distance_sums(above, offset, taps, codes, rows, cols)
         return out
 
     return Statistic(cells=cells, blur=sigma)
 
 
-def _histogram(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
-    del codes
+def _histogram(images: Images, _codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     out = np.zeros((len(images), 1 + len(PERCENTS)))
     percents = np.array(PERCENTS if "percentiles" in parts else (), dtype=np.float64)
     kernels().histogram_numbers(images, percents, out)
@@ -143,8 +141,7 @@ def _cosines(length: int) -> Float[np.ndarray, "3 n"]:
     return np.cos(np.pi * np.outer(np.arange(3), 2 * np.arange(length) + 1) / (2 * length))
 
 
-def _dct(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
-    del codes, parts
+def _dct(images: Images, _codes: float, _parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     out = np.zeros((len(images), 6))
     kernels().dct_numbers(images, _cosines(images.shape[1]), _cosines(images.shape[2]), out)
     return out
@@ -157,22 +154,20 @@ def _wavelet(images: Images, codes: float, parts: Collection[str]) -> Float[np.n
     return out.reshape(-1, 12)
 
 
-def _corners(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _corners(images: Images, _codes: float, _parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """The signed sum of the checkerboard's response, to which only the six outermost rows and columns add.
 
     The kernel is the outer product of a = [1, 1, -1, -1], and the sum of all valid shifts of a is zero but at
     the ends: 1, 2, 1, 0 ... 0, -1, -2, -1.
     """
-    del codes, parts
     weights = np.array([1.0, 2.0, 1.0, -1.0, -2.0, -1.0])
     ends = np.array([0, 1, 2, -3, -2, -1])
     pixels = images[:, ends[:, None], ends[None, :]].astype(np.float64)
     return np.einsum("irc,r,c->i", pixels, weights, weights)[:, None]
 
 
-def _checkerboard(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _checkerboard(images: Images, _codes: float, _parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """The sum of the absolute response to the checkerboard, by two differences of 2 x 2 box sums."""
-    del codes, parts
     out = np.empty((len(images), 1))
     for i, image in enumerate(images):
         pairs = image[:-1].astype(np.float64) + image[1:]
@@ -182,9 +177,8 @@ def _checkerboard(images: Images, codes: float, parts: Collection[str]) -> Float
     return out
 
 
-def _blocks(images: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _blocks(images: Images, _codes: float, _parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """The mean over 8 x 8 blocks of their DCT energy ratio: variance over squared mean (Parseval)."""
-    del codes, parts
     out = np.empty((len(images), 1))
     rows, cols = (size - size % DCT_BLOCK for size in images.shape[1:])
     for i, image in enumerate(images):
@@ -335,16 +329,14 @@ def contrast_scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Contrast(Autofocuser):
     """One contrast measure as an Autofocuser."""
 
     key: str
-    identity: str = ""
     by_slice: ClassVar[bool] = True
 
-    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+    def refusal(self, _grid: FocusGrid, shape: tuple[int, int], _views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""
-        del grid, views
         return size_refusal(shape)
 
     def scores(self, stack: FocalStack) -> Scores:
@@ -357,10 +349,6 @@ class Contrast:
         """Returns the scores of one scene, and those of its tiles; None where tiles want their own pass."""
         images = np.ascontiguousarray(stack.green().pixels[0, :, 0])
         return tiled_scores(images, stack.green_codes, STATISTICS, MEASURES[self.key], layout)
-
-    def posterior(self, stack: FocalStack) -> None:
-        """Returns None: a measure scores slices."""
-        del stack
 
 
 @dataclass(frozen=True)

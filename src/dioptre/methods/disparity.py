@@ -37,6 +37,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.errors import MethodError
+from dioptre.methods.base import Autofocuser
 from dioptre.methods.calibration import Calibration, DisparityError, Fit, Places, find_calibration
 from dioptre.methods.depth_network import LEAST, DepthNetwork, match_depth
 from dioptre.methods.learned import WEIGHTS
@@ -144,7 +145,7 @@ KINDS: Final[Mapping[str, DisparityKind]] = {
 
 
 @dataclass(frozen=True)
-class Disparity:
+class Disparity(Autofocuser):
     """One of the methods, with its calibration.
 
     Attributes:

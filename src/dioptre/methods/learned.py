@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import Event, Timer
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from jaxtyping import Float32
 
 from dioptre.errors import MethodError, NetworkError
-from dioptre.methods.base import ANY, WHOLE
+from dioptre.methods.base import ANY, WHOLE, Autofocuser
 from dioptre.methods.footprint import footprint
 from dioptre.methods.measure import workers
 from dioptre.methods.model_card import Card as Card  # noqa: PLC0414  # handed on
@@ -54,7 +54,7 @@ TYPES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Learned(Autofocuser):
     """A network in a file.
 
     Attributes:
@@ -62,6 +62,7 @@ class Learned:
     """
 
     path: Path
+    is_network: ClassVar[bool] = True
 
     @property
     def card(self) -> Card:

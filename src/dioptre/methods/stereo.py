@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import MethodError
+from dioptre.methods.base import Autofocuser
 from dioptre.methods.measure import (
     Edges,
     Images,
@@ -35,39 +36,35 @@ NEEDS_VIEWS: Final = "compares a left and a right view, but the stack has only o
 
 
 def _correlation(
-    pairs: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    pairs: Images, _codes: float, _parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of l, r, l^2, r^2 and l r about a value near each view's mean."""
-    del codes, parts
     out = empty_cells(pairs, 5, rows, cols)
     kernels().correlation_cells(pairs, offsets(pairs[:, LEFT]), offsets(pairs[:, RIGHT]), rows, cols, out)
     return out
 
 
 def _census(
-    pairs: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    pairs: Images, _codes: float, _parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of the Hamming distance of the census and of the L1 distance of the rank transforms."""
-    del codes, parts
     out = empty_cells(pairs, 2, rows, cols)
     kernels().census_cells(pairs, rows, cols, out)
     return out
 
 
 def _ternary(
-    pairs: Images, codes: float, parts: Collection[str], rows: Edges, cols: Edges
+    pairs: Images, codes: float, _parts: Collection[str], rows: Edges, cols: Edges
 ) -> Float[np.ndarray, "image map r c"]:
     """Sums of the L1 distance of the ternary census transforms, one map for each epsilon."""
-    del parts
     out = empty_cells(pairs, 2, rows, cols)
     small, large = (np.float32(epsilon / codes) for epsilon in EPSILONS)
     kernels().ternary_cells(pairs, small, large, rows, cols, out)
     return out
 
 
-def _normalised(pairs: Images, codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
+def _normalised(pairs: Images, _codes: float, parts: Collection[str]) -> Float[np.ndarray, "image map"]:
     """Normalised SAD, envelope L1 and envelope L2 mismatch; infinite where a view has no contrast."""
-    del codes
     means, deviations = np.empty((2, len(pairs), 2))
     for view in (LEFT, RIGHT):
         start = offsets(pairs[:, view])
@@ -119,25 +116,19 @@ def stereo_scores(stack: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:
 
 
 @dataclass(frozen=True)
-class Stereo:
+class Stereo(Autofocuser):
     """One dual-pixel measure as an Autofocuser."""
 
     key: str
-    identity: str = ""
     by_slice: ClassVar[bool] = True
 
-    def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
+    def refusal(self, _grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""
-        del grid
         return NEEDS_VIEWS if views != 2 else size_refusal(shape)
 
     def scores(self, stack: FocalStack) -> Scores:
         """Returns how alike the views of each slice are, (batch, n)."""
         return stereo_scores(stack, [self.key])[self.key]
-
-    def posterior(self, stack: FocalStack) -> None:
-        """Returns None: a measure scores slices."""
-        del stack
 
 
 @dataclass(frozen=True)

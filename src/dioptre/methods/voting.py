@@ -48,7 +48,7 @@ def ballots(tiles: Tiles) -> Tiles:
 
 
 @dataclass(frozen=True)
-class Voting:
+class Voting(Autofocuser):
     """A measure by which the tiles of a region vote, as an Autofocuser.
 
     Of a region that is too small for four tiles, the measure itself decides.
@@ -56,8 +56,12 @@ class Voting:
 
     key: str
     measure: Contrast
-    identity: str = ""
     by_slice: ClassVar[bool] = True
+
+    @property
+    def tile_measure(self) -> Contrast:
+        """The measure by which tiles vote."""
+        return self.measure
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int], views: int) -> str | None:
         """Returns why it cannot see such patches, if it cannot."""
@@ -72,27 +76,14 @@ class Voting:
             if tiles is not None:
                 each = np.broadcast_to(green.indices[at], (len(tiles), green.indices.shape[1]))
                 parts = FocalStack(tiles, each.copy(), stack.grid, view_codes=stack.view_codes)
-                whole[at] = self.elected(whole[at], ballots(self.measure.scores(parts)))
+                whole[at], _ = self.joined(whole[at], self.measure.scores(parts))
         return whole
 
-    def elected(self, curve: Curve, cast: Tiles) -> Curve:
-        """Returns the curve of a region by the ballots of its tiles; its own if none of them tells anything.
-
-        Args:
-            curve: The scores of its slices by the measure; minus infinity for those that have none.
-            cast: The ballots.
-        """
+    def joined(self, curve: Curve, tiles: Tiles) -> tuple[Curve, Tiles]:
+        """Returns the mean of the ballots of a region's tiles, and these; its own curve if no tile tells."""
+        cast = ballots(tiles)
         votes = cast.mean(axis=0)
-        return np.where(np.isfinite(curve), votes, -np.inf) if votes.any() else curve
-
-    def posterior(self, stack: FocalStack) -> None:
-        """Returns None: votes are for slices."""
-        del stack
-
-
-def measure_of(focuser: Autofocuser) -> Autofocuser:
-    """Returns who scores slices and tiles: of a method whose parts vote, the measure that they vote by."""
-    return focuser.measure if isinstance(focuser, Voting) else focuser
+        return np.where(np.isfinite(curve), votes, -np.inf) if votes.any() else curve, cast
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ what else was found, and how sure it is.
 import json
 import math
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from jaxtyping import Float, Float32
 
 from dioptre.autofocus.controller import Halt, LensController, Rules
 from dioptre.autofocus.sweep import FrameScorer
-from dioptre.cameras.base import Camera, Frame, Scaled, Timed
+from dioptre.cameras.base import Camera, Frame, connect
 from dioptre.errors import CameraError, InputError
 from dioptre.focusing.inputs import cut
 from dioptre.focusing.result import Roi
@@ -109,15 +108,17 @@ def positions_in(camera: Camera, unit: str) -> list[float] | None:
 
     "positions" are the indices of its ladder themselves.
     """
-    if isinstance(camera, Scaled) and camera.unit == unit:
-        return [float(one) for one in camera.positions]
+    told = connect(camera)
+    if told.positions is not None and told.unit == unit:
+        return [float(one) for one in told.positions]
     return [float(one) for one in range(len(camera.grid))] if unit == "positions" else None
 
 
 def own_scale(camera: Camera) -> tuple[Positions, str]:
     """Returns a camera's positions, and what they are counted in: its driver's, dioptres, or indices."""
-    if isinstance(camera, Scaled):
-        return np.asarray(camera.positions, dtype=np.float64), camera.unit
+    told = connect(camera)
+    if told.positions is not None and told.unit is not None:
+        return told.positions, told.unit
     if camera.grid.known:
         return camera.grid.dioptres, "dioptres"
     return np.arange(len(camera.grid), dtype=np.float64), "positions"
@@ -141,7 +142,7 @@ def measure_camera(
     """
     places = places_of(camera, how)
     drive = LensController(
-        camera, Rules((places[0], places[-1]), 0, how.settle, how.timeout), threading.Event()
+        connect(camera), Rules((places[0], places[-1]), 0, how.settle, how.timeout), threading.Event()
     )
     drive.act = Act.SWEEP
     many = 2 * len(places) + WATCHED
@@ -211,17 +212,13 @@ def _settling(drive: LensController, places: list[int], found: _Fits, roi: Roi |
     when: list[float] = []
     for _ in range(WATCHED):
         frame = drive.capture(at) if not scores else drive.again()
-        when.append(_clock(drive.camera))
+        when.append(drive.camera.clock())
         scores.append(float(measure.scores(np.ascontiguousarray(cut(frame, roi))[None])[0]))
     last = np.array(scores[WATCHED // 2 :])
     quiet = max(QUIET * float(last.std()), LEAST_QUIET * abs(float(last.mean())))
     loud = np.flatnonzero(np.abs(np.array(scores) - last.mean()) > quiet)
     early = loud[loud < WATCHED // 2]
     return float(when[int(early[-1]) + 1] - when[0]) if len(early) else 0.0
-
-
-def _clock(camera: Camera) -> float:
-    return camera.seconds if isinstance(camera, Timed) else time.monotonic()
 
 
 def _measured(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dioptre.autofocus.controller import Halt, LensController, Rules
-from dioptre.cameras.base import Camera, Frame, Scaled
+from dioptre.cameras.base import Camera, ConnectedCamera, Frame, connect
 from dioptre.errors import CameraError, InputError
 from dioptre.focusing.trace import Act
 from dioptre.pipeline.settings import Sweep
@@ -48,6 +48,7 @@ def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progres
     """
     places = places_of(camera, how)
     rules = Rules((places[0], places[-1]), how.backlash, how.settle, how.timeout)
+    camera = connect(camera)
     drive = LensController(camera, rules, threading.Event())
     drive.act = Act.SWEEP
     when: list[float] = []
@@ -74,15 +75,14 @@ def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progres
     return found[0]
 
 
-def describe_sweep(camera: Camera, device: str, places: list[int], when: list[float]) -> Recording:
+def describe_sweep(camera: ConnectedCamera, device: str, places: list[int], when: list[float]) -> Recording:
     """Returns what is known of frames at some positions of a camera."""
-    own = camera if isinstance(camera, Scaled) else None
     dioptres = camera.grid.dioptres[places]
     return Recording(
         device=device,
         dioptres=[float(one) if np.isfinite(one) else None for one in dioptres],
-        unit=None if own is None else own.unit,
-        positions=() if own is None else tuple(float(one) for one in np.asarray(own.positions)[places]),
+        unit=camera.unit,
+        positions=() if camera.positions is None else tuple(camera.positions[places].tolist()),
         where=camera.where,
         seconds=tuple(round(one, 4) for one in when),
     )

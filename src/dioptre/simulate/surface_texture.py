@@ -297,8 +297,7 @@ def _box(rng: np.random.Generator) -> list[Points]:
     return [CORNERS, side, top]
 
 
-def _disc(rng: np.random.Generator) -> list[Points]:
-    del rng
+def _disc(_rng: np.random.Generator) -> list[Points]:
     turn = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     return [np.stack([np.cos(turn), np.sin(turn)], axis=1)]
 

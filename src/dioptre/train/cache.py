@@ -44,11 +44,10 @@ class FeatureCache:
         self,
         rows: Int[np.ndarray, " batch"],
         indices: Int[np.ndarray, "batch slice"],
-        views: int,
+        _views: int,
         crop_at: Float[np.ndarray, "batch 2"] | None = None,
     ) -> tuple[Float32[np.ndarray, "batch slice feature"], Float32[np.ndarray, "batch 2"]]:
         """Returns the features of some looks at some patches, and where these lie in their frames."""
-        del views
         if crop_at is not None:
             raise InputError("a feature cache holds whole patches and cannot be cropped")
         return self.features[rows[:, None], indices].astype(np.float32), self.where[rows]

@@ -146,9 +146,8 @@ class CombineLooks(nn.Module):
         self,
         looks: Float[Tensor, "batch slice look"],
         indices: Int[Tensor, "batch slice"],
-        where: Float[Tensor, "batch 2"],
-        told: Float[Tensor, "batch 2"],
+        _where: Float[Tensor, "batch 2"],
+        _told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n_and_beyond"]:
         """Returns a logit for each position, and beyond the ends."""
-        del where, told
         return self.network.combine(looks, indices)

@@ -89,11 +89,10 @@ class OneHotNet(nn.Module):
         self,
         pixels: Float[Tensor, "batch slice view row col"],
         indices: Int[Tensor, "batch slice"],
-        where: Float[Tensor, "batch 2"],
-        told: Float[Tensor, "batch 2"],
+        _where: Float[Tensor, "batch 2"],
+        _told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch n"]:
         """Returns a logit for each position; the paper's network does not know where a patch lies."""
-        del where, told
         return self.head(self.features(pixels, indices))
 
     def features(
@@ -127,11 +126,10 @@ class AuxiliaryMoves(nn.Module):
         self,
         pixels: Float[Tensor, "batch slice view row col"],
         indices: Int[Tensor, "batch slice"],
-        where: Float[Tensor, "batch 2"],
-        told: Float[Tensor, "batch 2"],
+        _where: Float[Tensor, "batch 2"],
+        _told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch 2 n"]:
         """Returns the logits of both heads over the ladder, the network's own first."""
-        del where, told
         features = self.network.features(pixels, indices)
         moved = encode.moves_to_positions(self.moves(features), indices[:, -1], self.network.stem.positions)
         return torch.stack([self.network.head(features), moved[:, 1:-1]], dim=1)
