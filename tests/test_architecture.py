@@ -32,7 +32,6 @@ DOORS = {
     "onnxruntime": ("methods.learned", "train.export"),
     "onnx": ("train",),
     "matplotlib": ("evaluate.figures",),
-    "pycolmap": ("groundtruth.structure_from_motion",),
     "numba": ("compiled",),
     "tyro": ("cli",),
     "cv2": ("stacks", "store", "simulate", "groundtruth", "cameras.opencv", "methods.numpy_fallback"),
