@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "dioptre"
 ORDER = (
     ("errors", "compiled", "problem"),
     ("resources",),
-    ("optics",),
+    ("optics", "rig"),
     ("stack", "posterior"),
     ("methods", "simulate", "groundtruth", "stacks"),
     ("store",),
@@ -86,6 +86,11 @@ def test_a_room_imports_only_rooms_before_it() -> None:
         others = rooms_of(imports(tree_of(path))) - {room}
         against += [f"{dotted(path)} imports {other}" for other in others if LINE[other] >= LINE[room]]
     assert against == []
+
+
+def test_reconstruction_does_not_know_the_simulator() -> None:
+    both = [*(SOURCE / "groundtruth").glob("*.py"), SOURCE / "pipeline" / "reconstructing.py"]
+    assert [dotted(path) for path in both if "simulate" in rooms_of(imports(tree_of(path)))] == []
 
 
 def test_the_check_sees_an_import_against_the_flow() -> None:

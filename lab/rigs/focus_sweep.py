@@ -23,10 +23,10 @@ from scipy.ndimage import maximum_filter, minimum_filter
 from dioptre.groundtruth import kernels, mvs
 from dioptre.groundtruth.composite import compose
 from dioptre.groundtruth.register import Motion
-from dioptre.optics import CameraModel, focus_to_magnification
+from dioptre.optics import CameraModel, focus_to_magnification, reference_focal_px
 from dioptre.pipeline.reconstructing import read_sweep
-from dioptre.simulate.world import reference_focal_px
-from dioptre.store.published.layout import CAMERAS, CaptureFiles, list_captures
+from dioptre.rig import CAMERAS
+from dioptre.store.published.layout import CaptureFiles, list_captures
 from lab.rigs.labels import EDGE
 
 WITHIN = (0.06, 0.1)

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError
-from dioptre.simulate.rig import ARM_M, CAMERAS, CLOSER_M, arm_for, draw_rig, nominal_centres
+from dioptre.rig import ARM_M, CAMERAS, CLOSER_M, nominal_centres
+from dioptre.simulate.rig import arm_for, draw_rig
 
 
 def test_the_left_phone_is_meant_to_stand_closer() -> None:

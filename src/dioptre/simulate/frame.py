@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
 from dioptre.errors import InputError
-from dioptre.optics import CameraModel, depth_to_blur
+from dioptre.optics import CameraModel, depth_to_blur, reference_focal_px
 from dioptre.simulate import kernels
 from dioptre.simulate.device import SHADED_FROM, PhoneOptics
 from dioptre.simulate.layout import mean_step
@@ -27,7 +27,7 @@ from dioptre.simulate.rig import Phone
 from dioptre.simulate.scene import FINE, Layer, Scene, soften
 from dioptre.simulate.sensor import Noise, read_native
 from dioptre.simulate.tile import render_tile
-from dioptre.simulate.world import KINDS, Surface, World, reference_focal_px
+from dioptre.simulate.world import KINDS, Surface, World
 
 TILE = 200  # rows and columns of a tile, pixels, as far as the frame's size allows
 OVERLAP = 32  # pixels that neighbouring tiles share, at least
