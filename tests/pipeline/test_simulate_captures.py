@@ -30,9 +30,8 @@ def sure_everywhere(seen: WorldView, light: Light) -> np.ndarray:
 def test_a_whole_capture_of_one_phone_is_imported_with_its_true_depth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        simulate_captures, "confidence_map", sure_everywhere
-    )  # or few of so small a frame would be
+    module = "dioptre.pipeline.simulate_captures"
+    monkeypatch.setattr(f"{module}.confidence_map", sure_everywhere)  # or few of so small a frame would be
     out = tmp_path / "captures"
     simulate_captures(out, SIMULATION, SMALL, None, quiet)
     assert is_tree(out)
