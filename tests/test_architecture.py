@@ -8,7 +8,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "dioptre"
 
 # A room may import only rooms on earlier lines; rooms on one line do not know each other.
 ORDER = (
-    ("errors", "compiled", "problem"),
+    ("errors", "compiled", "problem", "robust"),
     ("resources",),
     ("optics", "rig"),
     ("stack", "posterior"),

@@ -17,7 +17,6 @@ from dioptre.methods.matching import (
     soften,
     ssd,
     tiles_of,
-    weighted_median,
     zncc,
 )
 from dioptre.methods.measure import kernels
@@ -245,11 +244,6 @@ def test_a_curve_that_rises_to_the_end_has_its_peak_there() -> None:
     places, heights = local_peaks(np.linspace(0.1, 0.8, 11)[None])
     assert places[0, heights[0].argmax()] == 5
     assert heights.max() == pytest.approx(0.8)
-
-
-def test_the_weighted_median_is_the_value_that_half_the_weight_does_not_exceed() -> None:
-    values, weights = np.array([[3.0, 1.0, 2.0], [5.0, 6.0, 7.0]]), np.array([[1.0, 1.0, 5.0], [0, 0, 0]])
-    assert weighted_median(values, weights).tolist() == [2.0, 0.0]
 
 
 def test_tiles_leave_room_for_the_search() -> None:

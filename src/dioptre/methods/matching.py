@@ -29,6 +29,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.methods.measure import kernels, threads, workers
+from dioptre.robust import NORMAL, weighted_median
 
 FULL, HALF = 1, 2  # pixels and rows that become one before views are compared; half size is softened
 BINOMIAL, RIM = (1, 4, 6, 4, 1), 2  # what softens, in sixteenths, and pixels of half size that it costs
@@ -201,17 +202,6 @@ def bend_at(curves: Curves, places: Float[np.ndarray, " image"]) -> Float[np.nda
     return np.maximum(0.0, 2 * curves[image, at] - curves[image, at - 1] - curves[image, at + 1])
 
 
-def weighted_median(
-    values: Float[np.ndarray, "image n"], weights: Float[np.ndarray, "image n"]
-) -> Float[np.ndarray, " image"]:
-    """Returns the value of each row that half of the weight does not exceed; 0 of a row without weight."""
-    order = np.argsort(values, axis=1)
-    upto = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    half = np.argmax(upto >= upto[:, -1:] / 2, axis=1)
-    found = np.take_along_axis(values, np.take_along_axis(order, half[:, None], axis=1), axis=1)[:, 0]
-    return np.where(upto[:, -1] > 0, found, 0.0)
-
-
 def _flat(tiles: Float[np.ndarray, "image down across"]) -> Float[np.ndarray, "image n"]:
     return tiles.reshape(len(tiles), -1)
 
@@ -250,7 +240,7 @@ def match_ssd(left: View, right: View, reach: int, size: int = HALF, held: bool 
     tiles = ssd(left, right, reach, size, held)
     shifts, weights = _flat(tiles.shifts), _flat(tiles.weights)
     middle = tiles.medians()
-    astray = 1.4826 * weighted_median(np.abs(shifts - middle[:, None]), weights)
+    astray = NORMAL * weighted_median(np.abs(shifts - middle[:, None]), weights)
     return Match(middle, np.zeros(len(left)), astray / 2, tiles.likeness, shifts.shape[1] * TILE**2, size)
 
 

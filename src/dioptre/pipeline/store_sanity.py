@@ -18,6 +18,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from dioptre.errors import InputError
 from dioptre.methods import best_index, scores
+from dioptre.robust import median_deviation
 from dioptre.stack import LEFT, RIGHT
 from dioptre.store.manifest import described_by
 from dioptre.store.patches import LARGEST_CODE, PatchStore, open_patches
@@ -207,7 +208,7 @@ def _compare(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
     several = np.ptp(truth) > 0
     return {
         "bias": float(np.median(errors)),
-        "spread": _deviation(errors),
+        "spread": float(median_deviation(errors)),
         "slope": float(np.polyfit(truth, peaks, 1)[0]) if several else 0.0,
         "correlation": float(np.corrcoef(truth, peaks)[0, 1]) if several and np.ptp(peaks) > 0 else 0.0,
         "captures": tuple(_check_capture(str(one), errors[captures == one]) for one in np.unique(captures)),
@@ -218,12 +219,7 @@ def _compare(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
 
 
 def _check_capture(name: str, errors: Errors) -> CaptureCheck:
-    return CaptureCheck(name, len(errors), float(np.median(errors)), _deviation(errors))
-
-
-def _deviation(values: Errors) -> float:
-    """Returns the deviation of values as their median absolute deviation tells it, were they normal."""
-    return float(1.4826 * np.median(np.abs(values - np.median(values))))
+    return CaptureCheck(name, len(errors), float(np.median(errors)), float(median_deviation(errors)))
 
 
 def _misfit(peaks: Indices, labels: Indices | Float[np.ndarray, " patch"]) -> float:
@@ -317,7 +313,7 @@ def _summarise_disparities(disparities: Float[np.ndarray, "patch 2"] | None) -> 
     if disparities is None:
         return {"disparity_cols": None, "disparity_rows": None, "disparity_doubt": None}
     cols, rows = np.median(disparities, axis=0)
-    doubt = max(_deviation(one) for one in disparities.T) / np.sqrt(len(disparities))
+    doubt = median_deviation(disparities, axis=0).max() / np.sqrt(len(disparities))
     return {"disparity_cols": float(cols), "disparity_rows": float(rows), "disparity_doubt": float(doubt)}
 
 
