@@ -14,6 +14,7 @@ from dioptre.methods.matching import (
     match_softened,
     match_ssd,
     match_zncc,
+    shift_by_gradient,
     soften,
     ssd,
     tiles_of,
@@ -244,6 +245,19 @@ def test_a_curve_that_rises_to_the_end_has_its_peak_there() -> None:
     places, heights = local_peaks(np.linspace(0.1, 0.8, 11)[None])
     assert places[0, heights[0].argmax()] == 5
     assert heights.max() == pytest.approx(0.8)
+
+
+def test_the_gradient_tells_a_small_shift_along_both_axes_and_of_a_plain_picture_none() -> None:
+    y, x = np.mgrid[:64, :64] / 6.0
+    moved = [np.sin(x + dx / 6) * np.cos(0.7 * (y + dy / 6)) for dx, dy in ((0, 0), (-0.2, 0.1), (0.3, 0.0))]
+    pictures = np.stack([*moved, np.zeros((64, 64))])
+    middle = (pictures + pictures[0]) / 2
+    down, across = np.gradient(middle, axis=1), np.gradient(middle, axis=2)
+    change = pictures - pictures[0]
+    change[3] = 0
+    down[3] = across[3] = 0
+    found = shift_by_gradient(across, down, change)
+    np.testing.assert_allclose(found, [[0, 0.2, -0.3, 0], [0, -0.1, 0, 0]], atol=0.01)
 
 
 def test_tiles_leave_room_for_the_search() -> None:

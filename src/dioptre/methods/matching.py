@@ -9,9 +9,10 @@ lens positions and no dioptres.
   deviation are found anew for each shift. Nothing that a view's gain or offset does changes it.
 * `ssd` compares tiles of 8 x 8 pixels (Wadhwa 2018), each view divided by its local mean before, so that
   shading does not count, and smooths the result over tiles that look alike.
+* `shift_by_gradient` tells small shifts of whole pictures, along rows too, that blur exceeds.
 
-Both may see softened views (`soften`): at half size, since every second row of a dual-pixel picture is
-interpolated, and smoothed, since where blur is wide, single pixels hold but noise. Shifts are in pixels of
+The first two may see softened views (`soften`): at half size, since every second row of a dual-pixel picture
+is interpolated, and smoothed, since where blur is wide, single pixels hold but noise. Shifts are in pixels of
 full size all the same.
 
 Smoothing is a joint bilateral filter of 49 tiles in a few lines of our own. The guided filters and the
@@ -242,6 +243,31 @@ def match_ssd(left: View, right: View, reach: int, size: int = HALF, held: bool 
     middle = tiles.medians()
     astray = NORMAL * weighted_median(np.abs(shifts - middle[:, None]), weights)
     return Match(middle, np.zeros(len(left)), astray / 2, tiles.likeness, shifts.shape[1] * TILE**2, size)
+
+
+# Gradients
+
+
+def shift_by_gradient(
+    across: Float[np.ndarray, "image row col"],
+    down: Float[np.ndarray, "image row col"],
+    change: Float[np.ndarray, "image row col"],
+    least: float = float(np.finfo(float).tiny),
+) -> Float[np.ndarray, "2 image"]:
+    """Returns by how many pixels pictures moved along columns and rows: one step of Lucas and Kanade (1981).
+
+    The change of a picture is minus the shift times its gradient, by least squares.
+
+    Args:
+        across: Of the gradient of each picture, what is along its columns.
+        down: And along its rows.
+        change: By how much it changed.
+        least: Determinant of the mean products of these two, below which the shift tends to 0.
+    """
+    pairs = (across, across), (down, down), (across, down), (across, change), (down, change)
+    size = change.shape[1] * change.shape[2]
+    xx, yy, xy, xt, yt = (np.einsum("iyx,iyx->i", *pair, dtype=np.float64) / size for pair in pairs)
+    return -np.stack([yy * xt - xy * yt, xx * yt - xy * xt]) / np.maximum(xx * yy - xy**2, least)
 
 
 # Threads

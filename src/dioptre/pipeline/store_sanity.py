@@ -18,6 +18,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from dioptre.errors import InputError
 from dioptre.methods import best_index, scores
+from dioptre.methods.matching import shift_by_gradient
 from dioptre.robust import median_deviation
 from dioptre.stack import LEFT, RIGHT
 from dioptre.store.manifest import described_by
@@ -290,8 +291,8 @@ def _look_at_codes(sample: PatchStore) -> dict[str, Any]:
 def _disparity(pixels: Float32[np.ndarray, "slice 2 row col"], peak: int) -> tuple[float, float]:
     """Returns pixels of disparity along columns and rows for each index that a slice is nearer than the peak.
 
-    Away from focus both views are blurred by more than they are apart, so that one step of least squares
-    finds how far: right - left = -(d . gradient). A patch without contrast has none.
+    Away from focus both views are blurred by more than they are apart, so that their gradient
+    tells how far. A patch without contrast has none.
     """
     n = len(pixels)
     away = sorted({sign * max(1, round(part * n)) for part in AWAY for sign in (-1, 1)})
@@ -305,8 +306,7 @@ def _shift_between(views: Float32[np.ndarray, "2 row col"]) -> Float[np.ndarray,
     smooth = gaussian_filter1d(gaussian_filter1d(views.astype(np.float64), 1.5, axis=1), 1.5, axis=2)
     smooth /= np.maximum(smooth.mean(axis=(1, 2), keepdims=True), 1e-9)  # one view may get more of the light
     down, across = np.gradient(smooth.mean(axis=0))
-    basis = np.stack([across.ravel(), down.ravel()], axis=1)
-    return -np.linalg.lstsq(basis, (smooth[RIGHT] - smooth[LEFT]).ravel(), rcond=None)[0]
+    return shift_by_gradient(across[None], down[None], (smooth[RIGHT] - smooth[LEFT])[None])[:, 0]
 
 
 def _summarise_disparities(disparities: Float[np.ndarray, "patch 2"] | None) -> dict[str, float | None]:
