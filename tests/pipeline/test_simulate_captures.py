@@ -73,7 +73,7 @@ def test_phones_of_a_rig_see_the_same_world_from_their_own_places() -> None:
     again = rig_of(SIMULATION, captures, CameraModel.pixel3())
     assert [one.name for one in rig.phones] == ["center", "left", "right", "top", "bottom"]
     for one, other in zip(rig.phones, again.phones, strict=True):
-        assert np.array_equal(one.turn, other.turn)
+        assert np.array_equal(one.rotation, other.rotation)
     left = rig.phones[1]
     assert left.centre[2] > rig.phones[2].centre[2] - 0.002
 

@@ -26,10 +26,10 @@ def colmap_model(poses: Poses, frame: tuple[int, int], factor: int) -> dict[str,
     for at, name in enumerate(poses.names, 1):
         axis = poses.shifts[at - 1] / factor + (cols / 2, rows / 2)
         focal = poses.focals[at - 1] / factor
-        cameras.append(_line(at, "RADIAL", cols, rows, focal, *axis, *poses.bend))
-        turn = Rotation.from_matrix(poses.turns[at - 1])
-        x, y, z, w = turn.as_quat(canonical=True)
-        move = -turn.apply(poses.centres[at - 1])
+        cameras.append(_line(at, "RADIAL", cols, rows, focal, *axis, *poses.distortion))
+        rotation = Rotation.from_matrix(poses.rotations[at - 1])
+        x, y, z, w = rotation.as_quat(canonical=True)
+        move = -rotation.apply(poses.centres[at - 1])
         seen = np.flatnonzero(np.isfinite(places[:, at - 1, 0]))
         order.append({int(point): place for place, point in enumerate(seen)})
         images.append(_line(at, w, x, y, z, *move, at, f"{name}.png"))

@@ -116,9 +116,9 @@ def reconstruct_capture(
     focal = nominal.focal_px / factor
     views = [
         RectifiedView(
-            rectify(picture, poses.focals[at] / factor, poses.shifts[at] / factor, poses.bend, focal),
+            rectify(picture, poses.focals[at] / factor, poses.shifts[at] / factor, poses.distortion, focal),
             focal,
-            poses.turns[at],
+            poses.rotations[at],
             poses.centres[at],
         )
         for at, picture in enumerate(composites)
@@ -153,4 +153,4 @@ def _on_frame(
 ) -> Picture:
     shape = frame[0] // MAP_FACTOR, frame[1] // MAP_FACTOR
     lens = poses.focals[at] / factor, poses.shifts[at] / factor
-    return to_frame(values, *lens, poses.bend, focal, shape, MAP_FACTOR / factor)
+    return to_frame(values, *lens, poses.distortion, focal, shape, MAP_FACTOR / factor)

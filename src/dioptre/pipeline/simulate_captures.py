@@ -222,10 +222,10 @@ def _truth(seen: WorldView, taken: WholeSweep) -> dict[str, Any]:
     """Returns what is right about a sweep, as plain JSON."""
     phone = seen.phone
     return {
-        "turn": phone.turn.tolist(),
+        "turn": phone.rotation.tolist(),
         "centre_mm": (1e3 * phone.centre).tolist(),
         "focal_px": seen.focal_px,
-        "bend": list(phone.bend),
+        "bend": list(phone.distortion),
         "focus": taken.focus.tolist(),
         "axis_px": taken.axis.tolist(),
     }

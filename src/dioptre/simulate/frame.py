@@ -169,7 +169,7 @@ def _layer(seen: WorldView, surface: Surface, rays: Rays, few: Rays) -> Layer | 
     radiance = np.empty_like(depth)
     phone, world = seen.phone, seen.world
     kernels.shine(
-        depth, cover if alpha is None else alpha, phone.turn, phone.centre, rays, surface.picture,
+        depth, cover if alpha is None else alpha, phone.rotation, phone.centre, rays, surface.picture,
         surface.painted_at, world.painted_px, radiance,
     )  # fmt: skip
     return Layer(radiance, _flattened(seen.camera, depth, cover), alpha)
@@ -194,7 +194,7 @@ def aim(seen: WorldView, first: Float[np.ndarray, "2"], step: float, shape: tupl
         shape: Its rows and columns.
     """
     rays = np.empty((2, *shape), np.float32)
-    kernels.aim(seen.focal_px, seen.phone.bend, first, float(step), rays)
+    kernels.aim(seen.focal_px, seen.phone.distortion, first, float(step), rays)
     return rays
 
 
@@ -205,7 +205,7 @@ def cast_surface(
     depth, cover = np.empty(rays.shape[1:], np.float32), np.empty(rays.shape[1:], np.float32)
     kernels.cast(
         KINDS[surface.kind], surface.place, np.ascontiguousarray(surface.axes), surface.half, surface.outline,
-        seen.phone.turn, seen.phone.centre, rays, depth, cover,
+        seen.phone.rotation, seen.phone.centre, rays, depth, cover,
     )  # fmt: skip
     return depth, cover
 

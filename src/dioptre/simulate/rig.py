@@ -1,7 +1,7 @@
 """The rig of five phones in a cross (`dioptre.rig`) as it is: with the errors of its mounting.
 
 A pose is a rotation from the world's axes (`dioptre.simulate.world`) to the camera's and the camera's place
-in metres: a point X is at turn (X - centre) before the camera.
+in metres: a point X is at rotation (X - centre) before the camera.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ WHOLE_TANGENT: Final = 2016 / 1588  # columns over focal length of the frames th
 MOUNTING_M: Final = 0.002  # deviation of a phone's place
 MOUNTING_RAD: Final = 0.02  # deviation of each angle
 FOCAL_DEVIATION: Final = 0.002  # of a phone's focal length, relative
-BEND: Final = (-0.02, 0.03)  # distortion of the make: see simulate.kernels.ray_through
+DISTORTION: Final = (-0.02, 0.03)  # of the make: see simulate.kernels.aim
 MEASURED_M: Final = 5e-5  # deviation of a measured spacing: callipers
 
 
@@ -29,18 +29,18 @@ class Phone:
     Attributes:
         name: One of `dioptre.rig.CAMERAS`.
         device: Its optics.
-        turn: Rotation from the world to the camera.
+        rotation: Rotation from the world to the camera.
         centre: Its place, metres.
         focal_gain: Its focal length relative to the camera model's.
-        bend: Distortion: see `simulate.kernels.ray_through`.
+        distortion: See `simulate.kernels.aim`.
     """
 
     name: str
     device: PhoneOptics
-    turn: Float[np.ndarray, "3 3"]
+    rotation: Float[np.ndarray, "3 3"]
     centre: Float[np.ndarray, "3"]
     focal_gain: float = 1.0
-    bend: tuple[float, float] = BEND
+    distortion: tuple[float, float] = DISTORTION
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +81,11 @@ def draw_rig(arm_m: float, rng: np.random.Generator) -> Rig:
         device = PhoneOptics.left() if name == "left" else device
         gain = 1 + FOCAL_DEVIATION * float(rng.standard_normal())
         middle = name == "center"
-        turn = np.eye(3) if middle else np.asarray(cv2.Rodrigues(angles)[0])
-        phones.append(Phone(name, device, turn, place + (0 if middle else astray), gain))
+        rotation = np.eye(3) if middle else np.asarray(cv2.Rodrigues(angles)[0])
+        phones.append(Phone(name, device, rotation, place + (0 if middle else astray), gain))
     return Rig(tuple(phones), arm_m)
 
 
 def lone_phone(device: PhoneOptics) -> Phone:
     """Returns one phone that stands in the middle of the world, without distortion."""
-    return Phone("center", device, np.eye(3), np.zeros(3), bend=(0.0, 0.0))
+    return Phone("center", device, np.eye(3), np.zeros(3), distortion=(0.0, 0.0))
