@@ -16,6 +16,7 @@ from dioptre.confidence.features import DIRECTIONS
 from dioptre.confidence.model import ANY_METHOD, MISSES, RISK, SHARPEST, Belief, Row, believe
 from dioptre.evaluate.calibration_metrics import auroc, reliability
 from dioptre.methods import find_method
+from dioptre.robust import median_deviation
 from lab.confidence_samples import Sample
 
 RIDGE: Final = 10.0
@@ -98,7 +99,7 @@ def fit_row(samples: Sequence[Sample], identity: str, ridge: float = RIDGE) -> F
     )
     values = np.array([[one.observation.evidence[name] for name in names] for one in samples if one.clean])
     centre = np.median(values, axis=0)
-    spread = 1.4826 * np.median(np.abs(values - centre), axis=0)
+    spread = median_deviation(values, axis=0)
     scale = np.maximum(np.maximum(spread, values.std(axis=0) / 2), 1e-3)
     most = _rounded(np.quantile(values, USUALLY, axis=0))
     blank = Row(identity, names, _rounded(centre), _rounded(scale), (), (), (), most)

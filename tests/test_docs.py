@@ -27,7 +27,9 @@ def dotted_names(page: Path) -> set[str]:
     found = (DOTTED.match(span) for span in spans(page))
     names = {match[1] for match in found if match}
     return {
-        name for name in names if name.split(".")[0] in ROOMS and not name.endswith((".py", ".toml", ".npy"))
+        name
+        for name in names
+        if name.split(".")[0] in ROOMS and not name.endswith((".json", ".npy", ".py", ".toml"))
     }
 
 

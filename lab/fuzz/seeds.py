@@ -360,7 +360,6 @@ def _networks(root: Path) -> Iterator[Seed]:
 
 def _ask(folder: Path) -> object:
     learned._load.cache_clear()
-    learned._TRIED.clear()
     pixels = np.full((1, 1, 2, 8, 8), 0.25, np.float32)
     stack = FocalStack(pixels, np.array([[2]]), GRID)
     return learned.Learned(folder / "n.onnx").posterior(stack)
@@ -368,7 +367,6 @@ def _ask(folder: Path) -> object:
 
 def _ask_depth(folder: Path) -> object:
     depth_network._load.cache_clear()
-    learned._TRIED.clear()
     view = np.full((1, 128, 128), 0.25, np.float32)
     network = depth_network.DepthNetwork(folder / "n.onnx")
     return network.card, network(view, view)

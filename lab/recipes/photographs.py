@@ -15,12 +15,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from dioptre.cli.train import calm_the_allocator
-from dioptre.pipeline.recipes import GREEN, PLAIN_GREEN, SHIPPED, Catalogue, ShippedNetwork, TrainingStage
+from dioptre.pipeline.recipes import (
+    PLAIN_GREEN,
+    SHIPPED,
+    SKIMAGE,
+    TWO_VIEWS,
+    Catalogue,
+    ShippedNetwork,
+    TrainingStage,
+)
+from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.training import train_shipped
 from dioptre.train.fit import Progress
 from dioptre.train.recipe import RunSettings
 
 ROW = SHIPPED.find("dioptre-single-green").stages[-1]
+PROCESSED = Simulation(896, 203, split="train", device="random", processed=True, textures=SKIMAGE)
+GREEN = (*TWO_VIEWS, "processed")
 
 
 def catalogue(seeds: list[int]) -> Catalogue:
@@ -32,7 +43,7 @@ def catalogue(seeds: list[int]) -> Catalogue:
             ShippedNetwork((TrainingStage(f"{how}-{seed}", recipe, names, settings=ROW.settings),))
             for how, names in (("with", GREEN), ("without", PLAIN_GREEN))
         ]
-    return Catalogue(SHIPPED.stores, tuple(networks))
+    return Catalogue({**SHIPPED.stores, "processed": PROCESSED}, tuple(networks))
 
 
 def watch(at: Progress) -> None:

@@ -23,10 +23,10 @@ from scipy.ndimage import maximum_filter, minimum_filter
 from dioptre.groundtruth import kernels, mvs
 from dioptre.groundtruth.composite import compose
 from dioptre.groundtruth.register import Motion
-from dioptre.optics import CameraModel, focus_to_magnification
+from dioptre.optics import CameraModel, focus_to_magnification, reference_focal_px
 from dioptre.pipeline.reconstructing import read_sweep
-from dioptre.simulate.world import reference_focal_px
-from dioptre.store.published.layout import CAMERAS, CaptureFiles, list_captures
+from dioptre.rig import CAMERAS
+from dioptre.store.published.layout import CaptureFiles, list_captures
 from lab.rigs.labels import EDGE
 
 WITHIN = (0.06, 0.1)
@@ -41,19 +41,19 @@ class Phone:
 
     Attributes:
         slices: Its sweep.
-        turn: Rotation from the world.
+        rotation: Rotation from the world.
         centre: Place, metres.
         focal: Focal length at the far end of the ladder, pixels.
         motion: How its slices moved.
-        bend: Distortion.
+        distortion: Its coefficients.
     """
 
     slices: Slices
-    turn: Float[np.ndarray, "3 3"]
+    rotation: Float[np.ndarray, "3 3"]
     centre: Float[np.ndarray, "3"]
     focal: float
     motion: Motion
-    bend: Float[np.ndarray, "2"]
+    distortion: Float[np.ndarray, "2"]
 
 
 def read_phone(files: CaptureFiles, truth: Path, camera: CameraModel) -> Phone:
@@ -74,7 +74,7 @@ def read_phone(files: CaptureFiles, truth: Path, camera: CameraModel) -> Phone:
 def rectified(phone: Phone, at: int, wanted_px: float) -> Picture:
     """Returns one slice as a pinhole camera has it."""
     zoom, shift = float(phone.motion.zoom[at]), phone.motion.shift[at]
-    return mvs.rectify(phone.slices[at], phone.focal * zoom, shift, phone.bend, wanted_px)
+    return mvs.rectify(phone.slices[at], phone.focal * zoom, shift, phone.distortion, wanted_px)
 
 
 def composites(phones: Sequence[Phone], wanted_px: float) -> list[mvs.RectifiedView]:
@@ -82,8 +82,8 @@ def composites(phones: Sequence[Phone], wanted_px: float) -> list[mvs.RectifiedV
     views = []
     for phone in phones:
         whole = compose(phone.slices, phone.motion)
-        picture = mvs.rectify(whole, phone.focal, np.zeros(2), phone.bend, wanted_px)
-        views.append(mvs.RectifiedView(picture, wanted_px, phone.turn, phone.centre))
+        picture = mvs.rectify(whole, phone.focal, np.zeros(2), phone.distortion, wanted_px)
+        views.append(mvs.RectifiedView(picture, wanted_px, phone.rotation, phone.centre))
     return views
 
 
@@ -110,10 +110,10 @@ def sweep_in_focus(
     for k, at in enumerate(nearest):
         if k == 0 or at != nearest[k - 1]:
             pictures = [mvs.channels(rectified(one, int(at), reference.focal_px)) for one in phones]
-        for cost, picture, (turn, move) in zip(costs, pictures[1:], ways, strict=True):
+        for cost, picture, (rotation, move) in zip(costs, pictures[1:], ways, strict=True):
             kernels.match_plane(
-                pictures[0], picture, reference.focal_px, (cols - 1) / 2, (rows - 1) / 2, turn, move, rhos[k],
-                np.float32(mvs.CUT), cost,
+                pictures[0], picture, reference.focal_px, (cols - 1) / 2, (rows - 1) / 2, rotation, move,
+                rhos[k], np.float32(mvs.CUT), cost,
             )  # fmt: skip
             kernels.smooth_cost(
                 cost, guide.picture, guide.count, guide.mean, guide.variance, mvs.RADIUS,
@@ -126,7 +126,7 @@ def sweep_in_focus(
 def shares(depth: mvs.DepthEstimate, phone: Phone, truth: Picture, wanted_px: float) -> list[float]:
     """Returns the shares of pixels within the limits, of all and of those away from edges of depth."""
     shape = truth.shape[0], truth.shape[1]
-    found = mvs.to_frame(depth.dioptres, phone.focal, np.zeros(2), phone.bend, wanted_px, shape, 1.0)
+    found = mvs.to_frame(depth.dioptres, phone.focal, np.zeros(2), phone.distortion, wanted_px, shape, 1.0)
     off = np.abs(found - truth)
     away = maximum_filter(truth, 17) - minimum_filter(truth, 17) <= EDGE
     return [float(np.mean(off[here] < limit)) for here in (off >= 0, away) for limit in WITHIN]

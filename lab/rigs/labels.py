@@ -34,9 +34,10 @@ from dioptre.pipeline.importing import import_captures
 from dioptre.pipeline.reconstructing import reconstruct
 from dioptre.pipeline.settings import Captures, Import, Reconstruct, Simulation
 from dioptre.pipeline.simulate_captures import simulate_captures
+from dioptre.rig import CAMERAS
 from dioptre.store.maps import read_map
 from dioptre.store.patches import open_patches
-from dioptre.store.published.layout import CAMERAS, DEPTH_FACTOR, labels_of_depth
+from dioptre.store.published.layout import DEPTH_FACTOR, labels_of_depth
 
 KEYS = (
     "local-norm-dist-sq-4", "wavelet-log-ratio-3", "wavelet-sum-2", "gradient-magnitude-mean",

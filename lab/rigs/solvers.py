@@ -41,12 +41,12 @@ def draw(seed: int, points: int) -> tuple[Bundle, Bundle, Lenses]:
     """Returns what a rig saw and where everything is, the bundle to begin with, and what is expected."""
     rng = np.random.default_rng(seed)
     count = len(CROSS)
-    turns = 0.02 * rng.standard_normal((count, 3))
+    rotations = 0.02 * rng.standard_normal((count, 3))
     centres = CROSS + 0.002 * rng.standard_normal((count, 3))
-    turns[0], centres = 0, centres - centres[0]
+    rotations[0], centres = 0, centres - centres[0]
     focals = FOCAL * (1 + 0.002 * rng.standard_normal(count))
     fixed = np.ones(count), np.zeros((count, 2)), np.zeros((count, 2))
-    true = Lenses(turns, centres, focals, *fixed, np.array([-0.02, 0.03]))
+    true = Lenses(rotations, centres, focals, *fixed, np.array([-0.02, 0.03]))
     where = np.concatenate(
         [rng.uniform((-0.6, -0.45), (0.6, 0.45), (points, 2)), rng.uniform(0.3, 8, (points, 1))], axis=1
     )
@@ -110,9 +110,9 @@ def by_colmap(start: Bundle, _: Lenses) -> Bundle:
     points = np.concatenate([start.points[:, :2], np.ones((len(start.points), 1))], axis=1)
     seen = start.places.reshape(len(points), len(CROSS), 2)
     poses = Poses(
-        NAMES, Rotation.from_rotvec(lenses.turns).as_matrix(), lenses.centres, lenses.focals,
-        np.zeros((len(CROSS), 2)), lenses.bend, np.ones((len(CROSS), 1)), points / start.points[:, 2:], seen,
-        NOISE, 1.0, 1.0,
+        NAMES, Rotation.from_rotvec(lenses.rotations).as_matrix(), lenses.centres, lenses.focals,
+        np.zeros((len(CROSS), 2)), lenses.distortion, np.ones((len(CROSS), 1)), points / start.points[:, 2:],
+        seen, NOISE, 1.0, 1.0,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         for name, text in colmap_model(poses, (1512, 2016), 1).items():
@@ -122,16 +122,18 @@ def by_colmap(start: Bundle, _: Lenses) -> Bundle:
     options.refine_principal_point = False
     pycolmap.bundle_adjustment(model, options)
     places = [model.images[at + 1].cam_from_world() for at in range(len(CROSS))]
-    turns = np.stack([one.rotation.matrix() for one in places])
+    rotations = np.stack([one.rotation.matrix() for one in places])
     centres = np.stack([-one.rotation.matrix().T @ one.translation for one in places])
     scale = start.spacing_m / np.mean(np.linalg.norm(centres[1:] - centres[0], axis=1))
-    centres = scale * (centres - centres[0]) @ turns[0].T
-    old = -turns[0].T @ places[0].translation
+    centres = scale * (centres - centres[0]) @ rotations[0].T
+    old = -rotations[0].T @ places[0].translation
     where = np.stack([model.points3D[at + 1].xyz for at in range(len(points))])
-    where = scale * (where - old) @ turns[0].T
+    where = scale * (where - old) @ rotations[0].T
     return replace(
         start,
-        lenses=replace(lenses, turns=Rotation.from_matrix(turns @ turns[0].T).as_rotvec(), centres=centres),
+        lenses=replace(
+            lenses, rotations=Rotation.from_matrix(rotations @ rotations[0].T).as_rotvec(), centres=centres
+        ),
         points=np.concatenate([where[:, :2] / where[:, 2:], 1 / where[:, 2:]], axis=1),
     )
 
@@ -162,8 +164,8 @@ def main() -> None:
                 print(f"{name:32s} {error}")
                 break
             took = time.process_time() - began
-            turns = [Rotation.from_rotvec(one) for one in (found.lenses.turns, true.lenses.turns)]
-            rotation = np.degrees((turns[0] * turns[1].inv()).magnitude()).max()
+            rotations = [Rotation.from_rotvec(one) for one in (found.lenses.rotations, true.lenses.rotations)]
+            rotation = np.degrees((rotations[0] * rotations[1].inv()).magnitude()).max()
             place = 1e3 * np.linalg.norm(found.lenses.centres - true.lenses.centres, axis=1).max()
             bias = np.median(found.points[:, 2] - true.points[:, 2])
             rows.append((rotation, place, abs(bias), took))

@@ -28,10 +28,10 @@ from dioptre.methods.matching import (
     View,
     local_peaks,
     ssd,
-    weighted_median,
     zncc,
 )
 from dioptre.optics import CameraModel
+from dioptre.robust import weighted_median
 from dioptre.simulate.render import defocus
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves

@@ -374,6 +374,11 @@ def breathing(camera: CameraModel) -> Float[np.ndarray, " n"]:
     return scale / scale[0]
 
 
+def reference_focal_px(camera: CameraModel) -> float:
+    """Returns the focal length in pixels of a lens that is focused at the far end of its ladder."""
+    return camera.focal_length_px * float(focus_to_magnification(camera, float(camera.grid.dioptres[0])))
+
+
 def _blur_gain(camera: CameraModel, focus: Reals) -> Reals:
     """Returns pixels of blur diameter for each dioptre of defocus, L f / (1 - f g) over the pixel pitch."""
     return camera.aperture_mm * camera.focal_length_px * 1e-3 * focus_to_magnification(camera, focus)

@@ -18,13 +18,13 @@ def rig(seed: int, points: int = 300, slices: int = 3, noise: float = 0.0) -> tu
     """What a rig with mounting errors sees of random points, and the lenses that it was meant to have."""
     rng = np.random.default_rng(seed)
     cameras, images = len(CROSS), len(CROSS) * slices
-    turns = 0.02 * rng.standard_normal((cameras, 3))
-    turns[0] = 0
+    rotations = 0.02 * rng.standard_normal((cameras, 3))
+    rotations[0] = 0
     centres = CROSS + 0.002 * rng.standard_normal((cameras, 3))
     centres -= centres[0]
     zooms = np.tile(1 + 0.02 * np.arange(slices), cameras)
     true = Lenses(
-        turns, centres, 1600 * (1 + 0.002 * rng.standard_normal(cameras)), zooms,
+        rotations, centres, 1600 * (1 + 0.002 * rng.standard_normal(cameras)), zooms,
         rng.normal(0, 0.2, (images, 2)), OUTWARDS * np.ones((cameras, 1)), np.array([-0.02, 0.03]),
     )  # fmt: skip
     rays = rng.uniform((-0.6, -0.45), (0.6, 0.45), (points, 2))
@@ -63,9 +63,9 @@ def test_a_rig_is_found_from_how_it_was_meant_with_focal_lengths_off_by_three_pe
     start = replace(bundle, lenses=meant, points=bundle.points * rng.uniform(0.8, 1.2, bundle.points.shape))
     found = adjust(start, meant, Expected(focal=0.05, pixel=0.3))
     true = bundle.lenses
-    for mine, right in zip(found.lenses.turns, true.turns, strict=True):
-        turn = Rotation.from_rotvec(mine) * Rotation.from_rotvec(right).inv()
-        assert np.degrees(turn.magnitude()) < 0.02
+    for mine, right in zip(found.lenses.rotations, true.rotations, strict=True):
+        rotation = Rotation.from_rotvec(mine) * Rotation.from_rotvec(right).inv()
+        assert np.degrees(rotation.magnitude()) < 0.02
     assert np.abs(found.lenses.centres - true.centres).max() < 3e-4
     assert abs(np.median(found.points[:, 2] - bundle.points[:, 2])) < 0.01
 
@@ -97,6 +97,6 @@ def test_blur_that_moves_things_outwards_is_not_taken_for_a_turn() -> None:
     off = {}
     for outwards in (0.0, 3e-4):
         found = adjust(start, meant, Expected(pixel=0.1, outwards=outwards)).lenses
-        off[outwards] = float(np.degrees(np.abs(found.turns - bundle.lenses.turns).max()))
+        off[outwards] = float(np.degrees(np.abs(found.rotations - bundle.lenses.rotations).max()))
     assert off[3e-4] < 0.01 < off[0.0]
     assert np.abs(found.outwards[:, 0] - OUTWARDS[0]).max() < 0.3 * OUTWARDS[0]

@@ -8,8 +8,8 @@ from dioptre.errors import InputError
 from dioptre.groundtruth.poses import Nominal
 from dioptre.groundtruth.reconstruct import observe_capture
 from tests.groundtruth.test_bundle import CROSS
-from tests.groundtruth.test_freehand import FOCAL, SHAPE, picture, texture
 
+SHAPE, FOCAL = (180, 240), 220.0
 SLICES = 7  # of which the first and the last have features
 SPACING = 0.3  # boards are 2 to 4 m away
 NAMES = ("center", "left", "right", "top", "bottom")
@@ -17,6 +17,41 @@ CENTRES = CROSS / 0.06 * SPACING
 NOMINAL = Nominal(
     NAMES, CENTRES, float(np.mean(np.linalg.norm(CENTRES[1:], axis=1))), FOCAL, np.linspace(0.2, 0.6, SLICES)
 )
+
+
+def texture(seed: int) -> np.ndarray:
+    """Blots of all sizes."""
+    rng = np.random.default_rng(seed)
+    layers = [cv2.GaussianBlur(rng.random((800, 800)), (0, 0), size) for size in (2.0, 4.0, 9.0)]
+    total = sum((one - one.mean()) / one.std() for one in layers)
+    return np.clip(0.5 + 0.12 * total, 0, 1).astype(np.float32)
+
+
+WALLS = [(np.array([0.0, 0.0, z]), tilt, texture(at), 220.0, half) for at, (z, tilt, half) in enumerate(
+    [(2.2, 0.5, 0.35), (2.8, -0.4, 0.5), (4.0, 0.2, 9.0)])]  # fmt: skip
+
+
+def picture(turn: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """What a camera sees of three boards, one before the other, tilted."""
+    rows, cols = SHAPE
+    v, u = np.mgrid[:rows, :cols]
+    rays = np.stack([(u - (cols - 1) / 2) / FOCAL, (v - (rows - 1) / 2) / FOCAL, np.ones(SHAPE)])
+    rays = np.einsum("ji,jrc->irc", turn, rays)
+    seen = np.full(SHAPE, np.nan, np.float32)
+    for at, (middle, tilt, paint, scale, half) in enumerate(WALLS):
+        aside = np.array([0.5 * (at - 1) * (at < 2), 0.25 * (at - 0.5) * (at < 2), 0])
+        place = middle + aside
+        across, normal = np.array([np.cos(tilt), 0, np.sin(tilt)]), np.array([-np.sin(tilt), 0, np.cos(tilt)])
+        reach = (normal @ (place - centre)) / np.einsum("i,irc->rc", normal, rays)
+        hit = reach * rays + (centre - place)[:, None, None]
+        x, y = np.einsum("i,irc->rc", across, hit), hit[1]
+        colour = cv2.remap(
+            paint, (scale * x + 400).astype(np.float32), (scale * y + 400).astype(np.float32),
+            cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT,
+        )  # fmt: skip
+        here = np.isnan(seen) & (np.abs(x) < half) & (np.abs(y) < half) & (reach > 0)
+        seen[here] = colour[here]
+    return np.nan_to_num(seen, nan=0.5)
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ def told(bundles: list[Bundle], meant: Lenses) -> list[RigEstimate]:
 def test_one_capture_alone_says_what_it_found() -> None:
     (bundle,), meant, _ = captures(1)
     found = agree(told([bundle], meant), SharedRig.of(meant), EXPECTED, bundle.spacing_m)
-    assert np.allclose(found.turns, bundle.lenses.turns, atol=2e-6)
+    assert np.allclose(found.rotations, bundle.lenses.rotations, atol=2e-6)
     assert np.allclose(found.centres, bundle.lenses.centres, atol=1e-6)
     assert np.allclose(found.focals, bundle.lenses.focals, rtol=2e-5)
 
@@ -43,10 +43,10 @@ def test_captures_together_are_nearer_to_the_truth_than_most_of_them() -> None:
     bundles, meant, true = captures(6)
     found = agree(told(bundles, meant), SharedRig.of(meant), EXPECTED, bundles[0].spacing_m)
 
-    def off(turns: np.ndarray) -> float:
-        return float(np.linalg.norm(turns - true.turns))
+    def off(rotations: np.ndarray) -> float:
+        return float(np.linalg.norm(rotations - true.rotations))
 
-    assert off(found.turns) < 0.7 * np.median([off(one.lenses.turns) for one in bundles])
+    assert off(found.rotations) < 0.7 * np.median([off(one.lenses.rotations) for one in bundles])
 
 
 def test_what_is_told_survives_json_and_values_are_inverted() -> None:
@@ -79,7 +79,7 @@ def test_a_capture_takes_over_the_rig_and_survives_a_file() -> None:
     older = {name: values for name, values in one.arrays().items() if name != "expected_px"}
     with pytest.raises(InputError, match="older dioptre"):
         Adjusted.from_arrays(older)
-    assert np.allclose(held.bundle.lenses.turns, true.turns, atol=1e-12)
+    assert np.allclose(held.bundle.lenses.rotations, true.rotations, atol=1e-12)
     assert np.array_equal(held.bundle.lenses.focals, true.focals)
     assert not np.array_equal(held.bundle.points, bundles[0].points)
     assert held.expected.pixel == EXPECTED.pixel

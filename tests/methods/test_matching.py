@@ -14,10 +14,10 @@ from dioptre.methods.matching import (
     match_softened,
     match_ssd,
     match_zncc,
+    shift_by_gradient,
     soften,
     ssd,
     tiles_of,
-    weighted_median,
     zncc,
 )
 from dioptre.methods.measure import kernels
@@ -247,9 +247,17 @@ def test_a_curve_that_rises_to_the_end_has_its_peak_there() -> None:
     assert heights.max() == pytest.approx(0.8)
 
 
-def test_the_weighted_median_is_the_value_that_half_the_weight_does_not_exceed() -> None:
-    values, weights = np.array([[3.0, 1.0, 2.0], [5.0, 6.0, 7.0]]), np.array([[1.0, 1.0, 5.0], [0, 0, 0]])
-    assert weighted_median(values, weights).tolist() == [2.0, 0.0]
+def test_the_gradient_tells_a_small_shift_along_both_axes_and_of_a_plain_picture_none() -> None:
+    y, x = np.mgrid[:64, :64] / 6.0
+    moved = [np.sin(x + dx / 6) * np.cos(0.7 * (y + dy / 6)) for dx, dy in ((0, 0), (-0.2, 0.1), (0.3, 0.0))]
+    pictures = np.stack([*moved, np.zeros((64, 64))])
+    middle = (pictures + pictures[0]) / 2
+    down, across = np.gradient(middle, axis=1), np.gradient(middle, axis=2)
+    change = pictures - pictures[0]
+    change[3] = 0
+    down[3] = across[3] = 0
+    found = shift_by_gradient(across, down, change)
+    np.testing.assert_allclose(found, [[0, 0.2, -0.3, 0], [0, -0.1, 0, 0]], atol=0.01)
 
 
 def test_tiles_leave_room_for_the_search() -> None:

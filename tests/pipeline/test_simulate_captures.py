@@ -29,9 +29,8 @@ def sure_everywhere(seen: WorldView, _light: Light) -> np.ndarray:
 def test_a_whole_capture_of_one_phone_is_imported_with_its_true_depth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        simulate_captures, "confidence_map", sure_everywhere
-    )  # or few of so small a frame would be
+    module = "dioptre.pipeline.simulate_captures"
+    monkeypatch.setattr(f"{module}.confidence_map", sure_everywhere)  # or few of so small a frame would be
     out = tmp_path / "captures"
     simulate_captures(out, SIMULATION, SMALL, None, quiet)
     assert is_tree(out)
@@ -73,7 +72,7 @@ def test_phones_of_a_rig_see_the_same_world_from_their_own_places() -> None:
     again = rig_of(SIMULATION, captures, CameraModel.pixel3())
     assert [one.name for one in rig.phones] == ["center", "left", "right", "top", "bottom"]
     for one, other in zip(rig.phones, again.phones, strict=True):
-        assert np.array_equal(one.turn, other.turn)
+        assert np.array_equal(one.rotation, other.rotation)
     left = rig.phones[1]
     assert left.centre[2] > rig.phones[2].centre[2] - 0.002
 

@@ -224,7 +224,7 @@ def test_names_of_files_are_said_in_one_line(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_captures_and_reconstructions_are_verified_file_by_file(tmp_path: Path) -> None:
-    for kind in ("simulated captures", "reconstruction", "poses of pictures"):
+    for kind in ("simulated captures", "reconstruction"):
         folder = tmp_path / kind
         (folder / "train1").mkdir(parents=True)
         (folder / "train1" / "one.png").write_bytes(b"one")

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError
-from dioptre.simulate.rig import ARM_M, CAMERAS, CLOSER_M, arm_for, draw_rig, nominal_centres
+from dioptre.rig import ARM_M, CAMERAS, CLOSER_M, nominal_centres
+from dioptre.simulate.rig import arm_for, draw_rig
 
 
 def test_the_left_phone_is_meant_to_stand_closer() -> None:
@@ -17,7 +18,7 @@ def test_a_rig_is_mounted_nearly_as_it_was_meant() -> None:
     meant = nominal_centres(ARM_M)
     for phone in rig.phones:
         assert np.linalg.norm(phone.centre - meant[phone.name]) < 0.012
-        assert np.allclose(phone.turn @ phone.turn.T, np.eye(3), atol=1e-12)
+        assert np.allclose(phone.rotation @ phone.rotation.T, np.eye(3), atol=1e-12)
     assert rig.phones[0].centre.tolist() == [0, 0, 0]
     assert len({phone.device.radius_gain for phone in rig.phones}) > 3
     assert rig.spacing_m == pytest.approx(ARM_M, rel=0.05)

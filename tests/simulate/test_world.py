@@ -75,7 +75,7 @@ def test_binned_pixels_are_means_of_the_finer_ones_of_the_same_world(monkeypatch
     fine, coarse = (
         WorldView(
             draw_world(camera, frame, np.random.default_rng(5), CONDITIONS, binned=side),
-            replace(lone_phone(PhoneOptics.center()), bend=(-0.02, 0.03)),
+            replace(lone_phone(PhoneOptics.center()), distortion=(-0.02, 0.03)),
             camera,
             frame,
         )

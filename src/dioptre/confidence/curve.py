@@ -17,6 +17,8 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.robust import median_deviation
+
 Curve = Float[np.ndarray, " n"]
 Tiles = Float[np.ndarray, "tile n"]
 Side = Float[np.ndarray, " _"]  # the part of a curve on one side of its peak, going away from it
@@ -90,7 +92,7 @@ def disagreement(tiles: Tiles) -> float:
         steps = np.diff(tiles[np.isfinite(tiles).all(axis=1)], axis=1)
     if len(steps) < 4:
         return np.inf
-    spread = 1.4826 * np.median(np.abs(steps - np.median(steps, axis=0)), axis=0)
+    spread = median_deviation(steps, axis=0)
     mean = np.concatenate([[0.0], np.cumsum(steps.mean(axis=0))])
     span = np.ptp(mean)
     return float(np.median(spread) / np.sqrt(2 * len(steps)) / span) if span > 0 else np.inf
@@ -122,7 +124,7 @@ def _robust_deviation(magnitudes: Float[np.ndarray, " n"]) -> float:
 
     Numbers beyond three robust deviations are left out; the rest give the root mean square.
     """
-    limit = 3 * 1.4826 * np.median(magnitudes)
+    limit = 3 * median_deviation(magnitudes, 0.0)
     return float(np.sqrt(np.mean(magnitudes[magnitudes <= limit] ** 2)))
 
 

@@ -16,6 +16,8 @@ from typing import Final
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
+from dioptre.methods.matching import shift_by_gradient
+
 Pixels = Float32[np.ndarray, "slice view row col"]
 PerSlice = Float[np.ndarray, " slice"]
 
@@ -270,17 +272,10 @@ def _coarse(pixels: Pixels) -> Float32[np.ndarray, "slice view down across"]:
 
 
 def _shifts(views: Float32[np.ndarray, "slice 2 down across"]) -> Float[np.ndarray, "2 slice"]:
-    """Returns by how much the right views are moved right and down, in coarse pixels, by least squares.
-
-    The difference of the views is minus the shift times the gradient (Lucas and Kanade 1981). Their gains do
-    not count.
-    """
+    """Returns by how much the right views are moved right and down, in coarse pixels; gains do not count."""
     even = views / np.maximum(views.mean(axis=(2, 3), keepdims=True), np.float32(TINY))
     change = (even[:, 1] - even[:, 0])[:, 1:-1, 1:-1]
     middle = even.mean(axis=1)
     along = (middle[:, 1:-1, 2:] - middle[:, 1:-1, :-2]) / 2
     across = (middle[:, 2:, 1:-1] - middle[:, :-2, 1:-1]) / 2
-    xx, yy, xy = (_products(a, b) for a, b in ((along, along), (across, across), (along, across)))
-    xt, yt = _products(along, change), _products(across, change)
-    whole = np.maximum(xx * yy - xy**2, TINY)
-    return -np.stack([yy * xt - xy * yt, xx * yt - xy * xt]) / whole
+    return shift_by_gradient(along, across, change, TINY)

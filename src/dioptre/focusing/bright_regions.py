@@ -14,6 +14,7 @@ from jaxtyping import Float, Float32, Int
 
 from dioptre.focusing.regions import Region
 from dioptre.focusing.slices import Slices, stream
+from dioptre.robust import median_deviation
 from dioptre.stacks.pictures import Pictures, Views
 
 Found = TypeVar("Found")
@@ -93,7 +94,7 @@ def bright_places(light: Float[np.ndarray, "row col"]) -> Int[np.ndarray, "place
     cut = light[: rows * BLOCK, : cols * BLOCK]
     blocks = cut.reshape(rows, BLOCK, cols, BLOCK).mean(axis=(1, 3))
     black = float(np.median(blocks))
-    noise = 1.4826 * float(np.median(np.abs(blocks - black)))
+    noise = float(median_deviation(blocks, black))
     excess = blocks - black - CLEAR * max(noise, 1e-9)
     if not 0 < float(np.mean(excess > 0)) <= SPARSE:
         return None

@@ -32,7 +32,7 @@ class Expected:
     """How far unknowns stray from where they begin, as deviations; 0 holds one fast.
 
     Attributes:
-        turn_rad: Of a camera.
+        rotation_rad: Of a camera.
         centre: Of a camera's place, over the spacing.
         focal: Of a camera's focal length, relative.
         zoom: Of a picture's scale, relative.
@@ -40,19 +40,19 @@ class Expected:
         outwards: Of how far a dioptre out of focus moves things outwards, tangents.
         axis_px: Of the mean of that over a camera's pictures: turning a camera moves all of it as well, so
             that the axis is by definition where it is on the average.
-        bend: Of each coefficient of the distortion.
+        distortion: Of each of its coefficients.
         spacing: Of the mean distance of the cameras from the first, relative.
         pixel: Of an observation.
     """
 
-    turn_rad: float = 0.1
+    rotation_rad: float = 0.1
     centre: float = 0.2
     focal: float = 0.004
     zoom: float = 3e-4
     shift_px: float = 0.3
     outwards: float = 3e-4
     axis_px: float = 0.03
-    bend: float = 0.05
+    distortion: float = 0.05
     spacing: float = 1e-5
     pixel: float = 0.3
 
@@ -91,14 +91,14 @@ def _deviations(bundle: Bundle, expected: Expected) -> Float[np.ndarray, " unkno
     return np.concatenate(
         [
             first,
-            np.full(3 * (cameras - 1), expected.turn_rad),
+            np.full(3 * (cameras - 1), expected.rotation_rad),
             first,
             np.full(3 * (cameras - 1), expected.centre),
             np.full(cameras, expected.focal),
             np.full(images, expected.zoom),
             np.full(2 * images, expected.shift_px),
             np.tile([expected.outwards, FOCUS_OFF * expected.outwards], cameras),
-            np.full(2, expected.bend),
+            np.full(2, expected.distortion),
         ]
     )
 
@@ -108,13 +108,13 @@ def _strayed(bundle: Bundle, start: Lenses) -> Float[np.ndarray, " unknown"]:
     now = bundle.lenses
     return np.concatenate(
         [
-            (now.turns - start.turns).ravel(),
+            (now.rotations - start.rotations).ravel(),
             (now.centres - start.centres).ravel() / bundle.spacing_m,
             np.log(now.focals / start.focals),
             np.log(now.zooms / start.zooms),
             (now.shifts - start.shifts).ravel(),
             (now.outwards - start.outwards).ravel(),
-            now.bend - start.bend,
+            now.distortion - start.distortion,
         ]
     )
 
@@ -125,15 +125,17 @@ def _moved(
     """Returns the bundle a step away."""
     t, c, f, z, s, o, b, end = offsets(bundle)
     old = bundle.lenses
-    turns = (Rotation.from_rotvec(cameras[t:c].reshape(-1, 3)) * Rotation.from_rotvec(old.turns)).as_rotvec()
+    rotations = (
+        Rotation.from_rotvec(cameras[t:c].reshape(-1, 3)) * Rotation.from_rotvec(old.rotations)
+    ).as_rotvec()
     lenses = Lenses(
-        turns,
+        rotations,
         old.centres + bundle.spacing_m * cameras[c:f].reshape(-1, 3),
         old.focals * np.exp(cameras[f:z]),
         old.zooms * np.exp(cameras[z:s]),
         old.shifts + cameras[s:o].reshape(-1, 2),
         old.outwards + cameras[o:b].reshape(-1, 2),
-        old.bend + cameras[b:end],
+        old.distortion + cameras[b:end],
     )
     return replace(bundle, lenses=lenses, points=bundle.points + points)
 
@@ -196,12 +198,14 @@ def tell_rig(
 ) -> tuple[Float[np.ndarray, "free free"], Float[np.ndarray, " free"]]:
     """Returns what observations alone say about the unknowns that captures of one rig share.
 
-    Points, zooms and shifts are eliminated. The result is the information on turns, centres, log focal
-    lengths and bend, in this order and without the first camera's pose, and its right-hand side: the most
-    likely step from where the bundle is solves both.
+    Points, zooms and shifts are eliminated. The result is the information on rotations, centres, log focal
+    lengths and distortion, in this order and without the first camera's pose, and its right-hand side: the
+    most likely step from where the bundle is solves both.
     """
     nothing = np.inf  # expected of what is shared: that is counted once, not once a capture
-    data = replace(expected, turn_rad=nothing, centre=nothing, focal=nothing, bend=nothing, spacing=nothing)
+    data = replace(
+        expected, rotation_rad=nothing, centre=nothing, focal=nothing, distortion=nothing, spacing=nothing
+    )
     system = _normal(bundle, start, data)
     inverse = np.linalg.inv(system.points + 1e-9 * np.eye(3))
     both = system.both.reshape(len(system.free), -1, 3).transpose(1, 0, 2)

@@ -4,17 +4,13 @@ A camera is of the model RADIAL: focal length, principal point and two coefficie
 ours exactly. Pixels count from the corner of the picture, so that the first pixel's centre is (0.5, 0.5).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from dioptre.groundtruth.poses import Poses
 
 
-def colmap_model(
-    poses: Poses, frame: tuple[int, int], factor: int, files: Sequence[str] = ()
-) -> dict[str, str]:
+def colmap_model(poses: Poses, frame: tuple[int, int], factor: int) -> dict[str, str]:
     """Returns the files of a model, by their names.
 
     Args:
@@ -22,7 +18,6 @@ def colmap_model(
         frame: Rows and columns of the whole frame.
         factor: Pixels of the whole frame along a side of a pixel of the pictures that the model is for, which
             are called <camera>.png.
-        files: What they are called otherwise.
     """
     rows, cols = frame[0] // factor, frame[1] // factor
     places = poses.seen_by / factor + (cols / 2, rows / 2)
@@ -31,13 +26,13 @@ def colmap_model(
     for at, name in enumerate(poses.names, 1):
         axis = poses.shifts[at - 1] / factor + (cols / 2, rows / 2)
         focal = poses.focals[at - 1] / factor
-        cameras.append(_line(at, "RADIAL", cols, rows, focal, *axis, *poses.bend))
-        turn = Rotation.from_matrix(poses.turns[at - 1])
-        x, y, z, w = turn.as_quat(canonical=True)
-        move = -turn.apply(poses.centres[at - 1])
+        cameras.append(_line(at, "RADIAL", cols, rows, focal, *axis, *poses.distortion))
+        rotation = Rotation.from_matrix(poses.rotations[at - 1])
+        x, y, z, w = rotation.as_quat(canonical=True)
+        move = -rotation.apply(poses.centres[at - 1])
         seen = np.flatnonzero(np.isfinite(places[:, at - 1, 0]))
         order.append({int(point): place for place, point in enumerate(seen)})
-        images.append(_line(at, w, x, y, z, *move, at, files[at - 1] if files else f"{name}.png"))
+        images.append(_line(at, w, x, y, z, *move, at, f"{name}.png"))
         images.append(
             " ".join(f"{places[p, at - 1, 0]:.4f} {places[p, at - 1, 1]:.4f} {p + 1}" for p in seen)
         )

@@ -2,7 +2,7 @@
 
 The cameras of a rig stay where they are from capture to capture, and one capture alone barely tells some
 things: cameras that are turned towards each other a little look like everything being nearer. So each capture
-is adjusted by itself, and what its observations say about turns, centres, focal lengths and distortion is
+is adjusted by itself, and what its observations say about rotations, centres, focal lengths and distortion is
 kept as information (`bundle.tell_rig`): a quadratic form about what it found. The sum of these, and what is
 expected of the rig, counted once, has one most likely rig, by Newton's method. It is what one large
 adjustment would find, but for the forms being quadratic, and captures stay independent pieces of work.
@@ -22,7 +22,7 @@ from dioptre.groundtruth.bundle import Expected, spacing_error, tell_rig
 from dioptre.groundtruth.projection import Bundle, Lenses
 
 ROUNDS = 8  # of Newton's method
-ASTRAY_RAD = 0.004  # by which a capture's turns may differ from the others': a quarter of a degree
+ASTRAY_RAD = 0.004  # by which a capture's rotations may differ from the others': a quarter of a degree
 ASTRAY = 0.05  # likewise of places, over the spacing
 
 
@@ -31,30 +31,30 @@ class SharedRig:
     """What captures of one rig share.
 
     Attributes:
-        turns: (camera, 3) rotation vectors, from the first camera's axes.
+        rotations: (camera, 3) rotation vectors, from the first camera's axes.
         centres: (camera, 3) metres.
         focals: (camera,) pixels of the frame.
-        bend: Distortion.
+        distortion: b1 and b2 (`dioptre.groundtruth.projection`).
     """
 
-    turns: Float[np.ndarray, "camera 3"]
+    rotations: Float[np.ndarray, "camera 3"]
     centres: Float[np.ndarray, "camera 3"]
     focals: Float[np.ndarray, " camera"]
-    bend: Float[np.ndarray, "2"]
+    distortion: Float[np.ndarray, "2"]
 
     @classmethod
     def of(cls, lenses: Lenses) -> "SharedRig":
         """Returns the shared part of a bundle's lenses."""
-        return cls(lenses.turns, lenses.centres, lenses.focals, lenses.bend)
+        return cls(lenses.rotations, lenses.centres, lenses.focals, lenses.distortion)
 
     def values(self, spacing_m: float) -> Float[np.ndarray, " free"]:
         """Returns the unknowns as `tell_rig` orders them."""
         return np.concatenate(
             [
-                self.turns[1:].ravel(),
+                self.rotations[1:].ravel(),
                 self.centres[1:].ravel() / spacing_m,
                 np.log(self.focals),
-                self.bend,
+                self.distortion,
             ]
         )
 
@@ -126,10 +126,10 @@ def agree(
     others = 3 * (len(expected_rig.focals) - 1)
     deviations = np.concatenate(
         [
-            np.full(others, expected.turn_rad),
+            np.full(others, expected.rotation_rad),
             np.full(others, expected.centre),
             np.full(len(expected_rig.focals), expected.focal),
-            np.full(2, expected.bend),
+            np.full(2, expected.distortion),
         ]
     )
     values = np.mean([one.values for one in captures], axis=0)

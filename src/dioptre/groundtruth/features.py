@@ -129,12 +129,11 @@ def join(
     images: Sequence[Image],
     features: Mapping[Image, Features],
     links: Sequence[tuple[Image, Image, Int[np.ndarray, "_ 2"]]],
-    cameras: int = 2,
 ) -> Tracks:
     """Returns the tracks that links between features form.
 
-    A track with two features in one picture is wrong somewhere and is left out, as is one that fewer cameras
-    have seen than asked.
+    A track with two features in one picture is wrong somewhere and is left out, as is one that only
+    one camera has seen.
     """
     first = np.cumsum([0, *(len(features[image].places) for image in images)])
     start = {image: int(at) for image, at in zip(images, first, strict=False)}
@@ -157,7 +156,7 @@ def join(
     chosen = [
         group
         for group in groups
-        if len(set(camera_of[group].tolist())) >= cameras and len(set(image_of[group].tolist())) == len(group)
+        if len(set(camera_of[group].tolist())) >= 2 and len(set(image_of[group].tolist())) == len(group)
     ]
     if not chosen:
         return Tracks(tuple(images), np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 2)))

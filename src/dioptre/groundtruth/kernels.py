@@ -69,28 +69,28 @@ def sample_cols(images, places, out):
 
 
 @kernel
-def match_plane(reference, other, f, cx, cy, turn, move, rho, most, out):
+def match_plane(reference, other, f, cx, cy, rotation, move, rho, most, out):
     """Fills the cost of a plane that faces the reference camera, rho dioptres away, against another camera.
 
     reference, other: (3, rows, cols): intensity and its gradients along x and y. Both are pinhole pictures of
-    focal length f whose axis is at (cx, cy). turn, move: from the reference camera to the other, the point
-    (u, v, 1) at rho being at turn (u, v, 1) + rho move. Places that the other camera does not see cost
-    `most`, which is where costs are cut off.
+    focal length f whose axis is at (cx, cy). rotation, move: from the reference camera to the other, the
+    point (u, v, 1) at rho being at rotation (u, v, 1) + rho move. Places that the other camera does not see
+    cost `most`, which is where costs are cut off.
     """
     rows, cols = out.shape
     high, wide = other.shape[1] - 1, other.shape[2] - 1
     for i in range(rows):
         v = (i - cy) / f
-        x0 = turn[0, 1] * v + turn[0, 2] + rho * move[0]
-        y0 = turn[1, 1] * v + turn[1, 2] + rho * move[1]
-        z0 = turn[2, 1] * v + turn[2, 2] + rho * move[2]
+        x0 = rotation[0, 1] * v + rotation[0, 2] + rho * move[0]
+        y0 = rotation[1, 1] * v + rotation[1, 2] + rho * move[1]
+        z0 = rotation[2, 1] * v + rotation[2, 2] + rho * move[2]
         for j in range(cols):
             u = (j - cx) / f
-            z = z0 + turn[2, 0] * u
+            z = z0 + rotation[2, 0] * u
             if z <= 0.01:
                 out[i, j] = most
                 continue
-            x, y = F(f * (x0 + turn[0, 0] * u) / z + cx), F(f * (y0 + turn[1, 0] * u) / z + cy)
+            x, y = F(f * (x0 + rotation[0, 0] * u) / z + cx), F(f * (y0 + rotation[1, 0] * u) / z + cy)
             if not (x >= 0 and y >= 0 and x < wide and y < high):
                 out[i, j] = most
                 continue
@@ -227,7 +227,7 @@ def pick_plane(volume, apart, plane, best, second):
 
 
 @kernel
-def agreement(plane, planes, turns, moves, f, cx, cy, first, spacing, tolerance, out):
+def agreement(plane, planes, rotations, moves, f, cx, cy, first, spacing, tolerance, out):
     """Fills how well the depths of other cameras agree with a camera's, (other, row, col) from 0 to 1.
 
     planes: the others' maps. The dioptres of a plane are first + spacing plane. A point is put into the other
@@ -235,18 +235,18 @@ def agreement(plane, planes, turns, moves, f, cx, cy, first, spacing, tolerance,
     """
     count, rows, cols = out.shape
     for k in range(count):
-        turn, move, other = turns[k], moves[k], planes[k]
+        rotation, move, other = rotations[k], moves[k], planes[k]
         for i in range(rows):
             v = (i - cy) / f
             for j in range(cols):
                 u = (j - cx) / f
                 rho = first + spacing * plane[i, j]
-                z = turn[2, 0] * u + turn[2, 1] * v + turn[2, 2] + rho * move[2]
+                z = rotation[2, 0] * u + rotation[2, 1] * v + rotation[2, 2] + rho * move[2]
                 out[k, i, j] = F(0)
                 if z <= 0.01:
                     continue
-                x = f * (turn[0, 0] * u + turn[0, 1] * v + turn[0, 2] + rho * move[0]) / z + cx
-                y = f * (turn[1, 0] * u + turn[1, 1] * v + turn[1, 2] + rho * move[1]) / z + cy
+                x = f * (rotation[0, 0] * u + rotation[0, 1] * v + rotation[0, 2] + rho * move[0]) / z + cx
+                y = f * (rotation[1, 0] * u + rotation[1, 1] * v + rotation[1, 2] + rho * move[1]) / z + cy
                 c, r = int(np.floor(x + 0.5)), int(np.floor(y + 0.5))
                 if c < 0 or r < 0 or c >= other.shape[1] or r >= other.shape[0]:
                     continue

@@ -3,7 +3,7 @@
 A feature's place by SIFT is good to a tenth of a pixel or two. What poses hang on is the difference of a
 point's places, and that is told far better by the pictures themselves: of each point the sharpest picture is
 the anchor, and the window about each other place is moved until it looks like the anchor's, gain and offset
-fitted with it (Lucas and Kanade's method, Gaussian windows). The window's scale and turn are those of the
+fitted with it (Lucas and Kanade's method, Gaussian windows). The window's scale and rotation are those of the
 cameras, as far as they are known. Pictures are interpolated by splines: OpenCV's cubics move a slope by up to
 a twentieth of a pixel, back and forth from pixel to pixel.
 
@@ -37,7 +37,7 @@ class Observations:
         image: Which picture it is in.
         places: Where.
         forms: (observation, 2, 2) how a small step in the world's plane becomes one in the picture: scale and
-            turn of the camera.
+            rotation of the camera.
         sharpness: Of the picture there.
     """
 

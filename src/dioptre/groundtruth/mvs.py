@@ -46,18 +46,18 @@ class RectifiedView:
     Attributes:
         picture: Linear light.
         focal_px: Focal length, pixels of the picture.
-        turn: Rotation from the world's axes.
+        rotation: Rotation from the world's axes.
         centre: Place, metres.
     """
 
     picture: Picture
     focal_px: float
-    turn: Float[np.ndarray, "3 3"]
+    rotation: Float[np.ndarray, "3 3"]
     centre: Float[np.ndarray, "3"]
 
     def to(self, other: "RectifiedView") -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
-        """Returns turn and move: (u, v, 1) at rho is at turn (u, v, 1) + rho move before the other camera."""
-        return other.turn @ self.turn.T, other.turn @ (self.centre - other.centre)
+        """Returns rotation and move: the other one has (u, v, 1) at rho at rotation (u, v, 1) + rho move."""
+        return other.rotation @ self.rotation.T, other.rotation @ (self.centre - other.centre)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +139,9 @@ def sweep_planes(
         room = [np.empty((rows, cols), np.float32) for _ in range(3)]
         spare = np.zeros((rows, cols + 2 * RADIUS), np.float32)
         for k in part:
-            for cost, picture, (turn, move) in zip(costs, theirs, ways, strict=True):
+            for cost, picture, (rotation, move) in zip(costs, theirs, ways, strict=True):
                 kernels.match_plane(
-                    own, picture, reference.focal_px, (cols - 1) / 2, (rows - 1) / 2, turn, move, rhos[k],
+                    own, picture, reference.focal_px, (cols - 1) / 2, (rows - 1) / 2, rotation, move, rhos[k],
                     np.float32(CUT), cost,
                 )  # fmt: skip
                 kernels.smooth_cost(
@@ -199,7 +199,7 @@ def confidence(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], 
     kernels.agreement(
         own,
         np.stack([depths[k].plane for k in others]),
-        np.stack([turn for turn, _ in ways]),
+        np.stack([rotation for rotation, _ in ways]),
         np.stack([move for _, move in ways]),
         views[at].focal_px,
         (cols - 1) / 2,
@@ -220,7 +220,7 @@ def rectify(
     picture: Picture,
     focal_px: float,
     shift: Float[np.ndarray, "2"],
-    bend: Float[np.ndarray, "2"],
+    distortion: Float[np.ndarray, "2"],
     wanted_px: float,
 ) -> Picture:
     """Returns a picture as a pinhole camera of another focal length has it, without distortion.
@@ -229,14 +229,14 @@ def rectify(
         picture: As it was taken.
         focal_px: Its focal length, its own pixels.
         shift: Where its axis is, pixels from its centre.
-        bend: Its distortion.
+        distortion: Its distortion.
         wanted_px: Focal length of the result, whose axis is in its middle.
     """
     rows, cols = picture.shape
     x = (np.arange(cols) - (cols - 1) / 2) / wanted_px
     y = (np.arange(rows) - (rows - 1) / 2) / wanted_px
     r2 = x[None, :] ** 2 + y[:, None] ** 2
-    more = focal_px * (1 + (bend[0] + bend[1] * r2) * r2)
+    more = focal_px * (1 + (distortion[0] + distortion[1] * r2) * r2)
     across = (more * x[None, :] + shift[0] + (cols - 1) / 2).astype(np.float32)
     down = (more * y[:, None] + shift[1] + (rows - 1) / 2).astype(np.float32)
     return cv2.remap(picture, across, down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
@@ -255,8 +255,8 @@ def residual(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], at
     own = channels(reference.picture)[0]
     unlike = []
     for other in (one for k, one in enumerate(views) if k != at):
-        turn, move = reference.to(other)
-        x, y, z = np.einsum("ij,jrc->irc", turn, ray) + dioptres * move[:, None, None]
+        rotation, move = reference.to(other)
+        x, y, z = np.einsum("ij,jrc->irc", rotation, ray) + dioptres * move[:, None, None]
         z = np.maximum(z, 0.01)
         across = (other.focal_px * x / z + (cols - 1) / 2).astype(np.float32)
         down = (other.focal_px * y / z + (rows - 1) / 2).astype(np.float32)
@@ -276,7 +276,7 @@ def to_frame(
     values: Float32[np.ndarray, "_ _"],
     focal_px: float,
     shift: Float[np.ndarray, "2"],
-    bend: Float[np.ndarray, "2"],
+    distortion: Float[np.ndarray, "2"],
     wanted_px: float,
     shape: tuple[int, int],
     scale: float,
@@ -287,7 +287,7 @@ def to_frame(
         values: Rectified, such as depth.
         focal_px: Of the frame, in the pixels of `values`.
         shift: Where its axis is, likewise.
-        bend: Its distortion.
+        distortion: Its distortion.
         wanted_px: Focal length of `values`.
         shape: Rows and columns of the result.
         scale: Pixels of `values` along a side of one of the result.
@@ -298,7 +298,7 @@ def to_frame(
     seen = x[None, :] ** 2 + y[:, None] ** 2
     r2 = seen
     for _ in range(5):
-        more = 1 + (bend[0] + bend[1] * r2) * r2
+        more = 1 + (distortion[0] + distortion[1] * r2) * r2
         r2 = seen / more**2
     high, wide = values.shape
     across = np.rint(wanted_px * x[None, :] / more + (wide - 1) / 2).astype(int)

@@ -5,8 +5,8 @@ axes. An aligned picture (`dioptre.groundtruth.composite`) has its camera's axis
 length, whatever slice a part of it is from.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from dioptre.groundtruth.bundle import Expected, adjust
 from dioptre.groundtruth.consensus import SharedRig
 from dioptre.groundtruth.projection import Bundle, Lenses, project
 from dioptre.groundtruth.register import Motion
+
+# What the fields of `Lenses` are called in files, in their order
+LENS_KEYS = ("turns", "centres", "focals", "zooms", "shifts", "outwards", "bend")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +54,11 @@ class Poses:
 
     Attributes:
         names: The cameras.
-        turns: (camera, 3, 3) rotation from the first camera's axes to each.
+        rotations: (camera, 3, 3) rotation from the first camera's axes to each.
         centres: (camera, 3) metres.
         focals: (camera,) focal length of the aligned pictures, pixels of the whole frame.
         shifts: (camera, 2) where the axis meets these, pixels from the centre of the frame.
-        bend: Distortion: places are (1 + b1 r^2 + b2 r^4) times as far from the axis.
+        distortion: Distortion: places are (1 + b1 r^2 + b2 r^4) times as far from the axis.
         zooms: (camera, slice) scale of the slices relative to the aligned pictures.
         points: (point, 3) metres.
         seen_by: (point, camera) where each aligned picture shows a point; NaN where it does not.
@@ -65,11 +68,11 @@ class Poses:
     """
 
     names: tuple[str, ...]
-    turns: Float[np.ndarray, "camera 3 3"]
+    rotations: Float[np.ndarray, "camera 3 3"]
     centres: Float[np.ndarray, "camera 3"]
     focals: Float[np.ndarray, " camera"]
     shifts: Float[np.ndarray, "camera 2"]
-    bend: Float[np.ndarray, "2"]
+    distortion: Float[np.ndarray, "2"]
     zooms: Float[np.ndarray, "camera slice"]
     points: Float[np.ndarray, "point 3"]
     seen_by: Float[np.ndarray, "point camera 2"]
@@ -79,19 +82,14 @@ class Poses:
 
     def to_json(self) -> dict[str, Any]:
         """Returns poses and lenses as plain JSON; points are in the COLMAP model."""
-        cameras = {
-            name: {
-                "turn": self.turns[at].tolist(),
-                "centre_mm": (1e3 * self.centres[at]).tolist(),
-                "focal_px": float(self.focals[at]),
+        rig = _rig_to_json(self.names, self.rotations, self.centres, self.focals, self.distortion)
+        for at, name in enumerate(self.names):
+            rig["cameras"][name] |= {
                 "axis_px": self.shifts[at].tolist(),
                 "slice_focal_px": (self.focals[at] * self.zooms[at]).tolist(),
             }
-            for at, name in enumerate(self.names)
-        }
         return {
-            "cameras": cameras,
-            "bend": self.bend.tolist(),
+            **rig,
             "points": len(self.points),
             "observation_deviation_px": self.pixel,
             "explained": self.explained,
@@ -135,9 +133,9 @@ class Adjusted:
                 for name in ("points", "camera", "focus", "point", "image", "places")
             },
         }
-        for name in ("turns", "centres", "focals", "zooms", "shifts", "outwards", "bend"):
-            kept[f"found_{name}"] = getattr(bundle.lenses, name)
-            kept[f"start_{name}"] = getattr(self.start, name)
+        for key, one in zip(LENS_KEYS, fields(Lenses), strict=True):
+            kept[f"found_{key}"] = getattr(bundle.lenses, one.name)
+            kept[f"start_{key}"] = getattr(self.start, one.name)
         return kept
 
     @classmethod
@@ -149,8 +147,7 @@ class Adjusted:
         """
         if "expected_px" not in kept:
             raise InputError("the points of a capture are those of an older dioptre: reconstruct it anew")
-        names = ("turns", "centres", "focals", "zooms", "shifts", "outwards", "bend")
-        found, start = (Lenses(*(kept[f"{when}_{name}"] for name in names)) for when in ("found", "start"))
+        found, start = (Lenses(*(kept[f"{when}_{key}"] for key in LENS_KEYS)) for when in ("found", "start"))
         spacing, explained, ratio = (float(one) for one in kept["numbers"])
         pixel, shift, axis = (float(one) for one in kept["expected_px"])
         motions = tuple(Motion(*one) for one in zip(kept["zoom"], kept["shift"], strict=True))
@@ -177,24 +174,38 @@ def meant_rig(nominal: Nominal) -> SharedRig:
 
 def rig_to_json(rig: SharedRig, nominal: Nominal, captures: int, left_out: list[str]) -> dict[str, Any]:
     """Returns a rig as plain JSON, with how many captures told it and which said something else."""
-    turns = Rotation.from_rotvec(rig.turns).as_matrix()
+    rotations = Rotation.from_rotvec(rig.rotations).as_matrix()
+    told = _rig_to_json(nominal.names, rotations, rig.centres, rig.focals, rig.distortion)
+    return {**told, "captures": captures, "astray": left_out}
+
+
+def _rig_to_json(
+    names: Sequence[str],
+    rotations: Float[np.ndarray, "camera 3 3"],
+    centres: Float[np.ndarray, "camera 3"],
+    focals: Float[np.ndarray, " camera"],
+    distortion: Float[np.ndarray, "2"],
+) -> dict[str, Any]:
+    """Returns what all files say about a rig's cameras: rotations are called turn, distortion bend."""
     cameras = {
         name: {
-            "turn": turns[at].tolist(),
-            "centre_mm": (1e3 * rig.centres[at]).tolist(),
-            "focal_px": float(rig.focals[at]),
+            "turn": rotations[at].tolist(),
+            "centre_mm": (1e3 * centres[at]).tolist(),
+            "focal_px": float(focals[at]),
         }
-        for at, name in enumerate(nominal.names)
+        for at, name in enumerate(names)
     }
-    return {"cameras": cameras, "bend": rig.bend.tolist(), "captures": captures, "astray": left_out}
+    return {"cameras": cameras, "bend": distortion.tolist()}
 
 
 def hold_rig(adjusted: Adjusted, rig: SharedRig) -> Adjusted:
     """Returns a capture adjusted to a rig that is known: only slices and points are left to find."""
     old, bundle = adjusted.bundle.lenses, adjusted.bundle
-    lenses = replace(old, turns=rig.turns, centres=rig.centres, focals=rig.focals, bend=rig.bend)
+    lenses = replace(
+        old, rotations=rig.rotations, centres=rig.centres, focals=rig.focals, distortion=rig.distortion
+    )
     start = replace(lenses, zooms=adjusted.start.zooms, shifts=adjusted.start.shifts)
-    held = replace(adjusted.expected, turn_rad=0.0, centre=0.0, focal=0.0, bend=0.0)
+    held = replace(adjusted.expected, rotation_rad=0.0, centre=0.0, focal=0.0, distortion=0.0)
     return replace(adjusted, bundle=adjust(replace(bundle, lenses=lenses), start, held))
 
 
@@ -226,7 +237,7 @@ def poses_of(adjusted: Adjusted, nominal: Nominal, factor: int) -> Poses:
     seen[bundle.point, bundle.camera[bundle.image]] = (bundle.places - shift) / zoom[:, None]
     far = np.linalg.norm(project(bundle) - bundle.places, axis=1)
     return Poses(
-        nominal.names, Rotation.from_rotvec(lenses.turns).as_matrix(), lenses.centres, lenses.focals,
-        np.zeros((count, 2)), lenses.bend, zooms, points, seen, float(np.median(far) / 1.18),
+        nominal.names, Rotation.from_rotvec(lenses.rotations).as_matrix(), lenses.centres, lenses.focals,
+        np.zeros((count, 2)), lenses.distortion, zooms, points, seen, float(np.median(far) / 1.18),
         adjusted.explained, adjusted.focus_ratio,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 The model of a picture (camera c, slice k) of a point whose ray from the first camera is (u, v, 1) and whose
 inverse depth there is rho, one over metres:
 
-    (X, Y, Z) = turn_c ((u, v, 1) - rho centre_c)           a point at infinity is nothing special
+    (X, Y, Z) = rotation_c ((u, v, 1) - rho centre_c)       a point at infinity is nothing special
     place = shift_ck + focal_c zoom_ck (1 + b1 r^2 + b2 r^4 + (o_c d + p_c) / sqrt(r^2 + FIELD^2)) (X, Y) / Z
 
 with r^2 = (X^2 + Y^2) / Z^2 and d = rho / Z - focus_ck: how many dioptres nearer the point is than where the
@@ -11,8 +11,9 @@ lens was told to focus. Off axis a lens passes more light through one side of it
 of focus is seen farther out or farther in, by so much for each dioptre (o_c), more towards the edge of the
 field and from about FIELD on alike. p_c is the same of a lens that is off its told focus by p_c / o_c.
 
-The first camera is the origin. The cameras' unknowns are one vector: turns, centres, log focal lengths, log
-zooms, shifts, outwards, bend. Their lengths: an angle in radians, a place in units of the spacing, pixels.
+The first camera is the origin. The cameras' unknowns are one vector: rotations, centres, log focal lengths,
+log zooms, shifts, outwards, distortion. Their lengths: an angle in radians, a place in units of the spacing,
+pixels.
 """
 
 from dataclasses import dataclass, replace
@@ -29,23 +30,23 @@ class Lenses:
     """The cameras of a bundle.
 
     Attributes:
-        turns: (camera, 3) rotation vectors, from the first camera's axes to each.
+        rotations: (camera, 3) rotation vectors, from the first camera's axes to each.
         centres: (camera, 3) places in the first camera's axes, metres.
         focals: (camera,) focal lengths at the far slice, pixels.
         zooms: (image,) scale of each picture relative to that.
         shifts: (image, 2) where the axis meets each picture, pixels.
         outwards: (camera, 2) how far a dioptre out of focus moves things outwards, and an error of the focus,
             tangents.
-        bend: Distortion, of all cameras.
+        distortion: b1 and b2, of all cameras.
     """
 
-    turns: Float[np.ndarray, "camera 3"]
+    rotations: Float[np.ndarray, "camera 3"]
     centres: Float[np.ndarray, "camera 3"]
     focals: Float[np.ndarray, " camera"]
     zooms: Float[np.ndarray, " image"]
     shifts: Float[np.ndarray, "image 2"]
     outwards: Float[np.ndarray, "camera 2"]
-    bend: Float[np.ndarray, "2"]
+    distortion: Float[np.ndarray, "2"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ class ProjectionSteps:
 
     Attributes:
         camera: Which camera took it.
-        turns: Its rotation.
+        rotations: Its rotation.
         local: The point in the camera's axes, times rho.
         flat: The same divided by its z.
         bent: By what distortion and blur multiply.
@@ -113,7 +114,7 @@ class ProjectionSteps:
     """
 
     camera: Int[np.ndarray, " o"]
-    turns: Float[np.ndarray, "o 3 3"]
+    rotations: Float[np.ndarray, "o 3 3"]
     local: Float[np.ndarray, "o 3"]
     flat: Float[np.ndarray, "o 2"]
     bent: Float[np.ndarray, " o"]
@@ -127,19 +128,19 @@ def see(bundle: Bundle) -> ProjectionSteps:
     """Returns what each observation goes through."""
     lenses, image = bundle.lenses, bundle.image
     camera = bundle.camera[image]
-    turns = Rotation.from_rotvec(lenses.turns).as_matrix()[camera]
+    rotations = Rotation.from_rotvec(lenses.rotations).as_matrix()[camera]
     u, v, rho = bundle.points[bundle.point].T
     before = np.stack([u, v, np.ones_like(u)], axis=1) - rho[:, None] * lenses.centres[camera]
-    local = np.einsum("oij,oj->oi", turns, before)
+    local = np.einsum("oij,oj->oi", rotations, before)
     local[:, 2] = np.where(np.abs(local[:, 2]) < 1e-6, 1e-6, local[:, 2])
     flat = local[:, :2] / local[:, 2:]
     r2 = (flat**2).sum(axis=1)
-    bent = 1 + (lenses.bend[0] + lenses.bend[1] * r2) * r2
+    bent = 1 + (lenses.distortion[0] + lenses.distortion[1] * r2) * r2
     defocus, inner = rho / local[:, 2] - bundle.focus[image], np.sqrt(r2 + FIELD**2)
     bent = bent + (lenses.outwards[camera, 0] * defocus + lenses.outwards[camera, 1]) / inner
     scale = lenses.focals[camera] * lenses.zooms[image]
     places = lenses.shifts[image] + (scale * bent)[:, None] * flat
-    return ProjectionSteps(camera, turns, local, flat, bent, defocus, inner, scale, places)
+    return ProjectionSteps(camera, rotations, local, flat, bent, defocus, inner, scale, places)
 
 
 def derive(
@@ -147,7 +148,7 @@ def derive(
 ) -> tuple[Float[np.ndarray, "o 2 14"], Int[np.ndarray, "o 14"], Float[np.ndarray, "o 2 3"]]:
     """Returns derivatives by the cameras' unknowns, which unknowns those are, and those by the points'."""
     lenses, image, camera, flat = bundle.lenses, bundle.image, seen.camera, seen.flat
-    rho, (b1, b2), r2 = bundle.points[bundle.point, 2], lenses.bend, (flat**2).sum(axis=1)
+    rho, (b1, b2), r2 = bundle.points[bundle.point, 2], lenses.distortion, (flat**2).sum(axis=1)
     by_flat = seen.bent[:, None, None] * np.eye(2)
     out, more = lenses.outwards[camera].T
     by_r2 = 2 * b1 + 4 * b2 * r2 - (out * seen.defocus + more) / seen.inner**3
@@ -159,7 +160,7 @@ def derive(
     away_inner = (seen.scale / seen.inner)[:, None] * flat
     by_defocus = out[:, None] * away_inner
     by_local[:, :, 2] -= by_defocus * (rho / seen.local[:, 2] ** 2)[:, None]
-    by_world = by_local @ seen.turns
+    by_world = by_local @ seen.rotations
     away = (seen.places - lenses.shifts[image])[:, :, None]
     bends = (seen.scale[:, None] * flat)[:, :, None] * np.stack([r2, r2**2], axis=1)[:, None, :]
     by_camera = np.concatenate(
@@ -180,7 +181,7 @@ def derive(
 
 
 def _crossed(local: Float[np.ndarray, "o 3"]) -> Float[np.ndarray, "o 3 3"]:
-    """Returns how points move with a small turn of their axes."""
+    """Returns how points move with a small rotation of their axes."""
     out = np.zeros((len(local), 3, 3))
     x, y, z = local.T
     out[:, 0, 1], out[:, 0, 2], out[:, 1, 0] = z, -y, -z

@@ -1,6 +1,6 @@
 """From the sweeps of a rig to depth and confidence for every camera: all steps in their order.
 
-    composite.align -> sfm.adjust_capture                                    each capture by itself
+    composite.align -> structure_from_motion.adjust_capture                  each capture by itself
     -> consensus.agree                                                       all captures of a rig
     -> composite.compose -> mvs.rectify -> mvs.sweep_planes -> mvs.confidence    each capture by itself
 
@@ -19,7 +19,7 @@ from dioptre.errors import InputError
 from dioptre.groundtruth.composite import align, compose, sharpness
 from dioptre.groundtruth.mvs import RectifiedView, confidence, rectify, residual, sweep_planes, to_frame
 from dioptre.groundtruth.poses import Adjusted, Nominal, Poses, poses_of, refined_motion
-from dioptre.groundtruth.sfm import adjust_capture
+from dioptre.groundtruth.structure_from_motion import adjust_capture
 
 MAP_FACTOR = 4  # frame pixels along a side of a map's
 WORKING_COLUMNS = 500  # that pictures are shrunk to, about
@@ -116,9 +116,9 @@ def reconstruct_capture(
     focal = nominal.focal_px / factor
     views = [
         RectifiedView(
-            rectify(picture, poses.focals[at] / factor, poses.shifts[at] / factor, poses.bend, focal),
+            rectify(picture, poses.focals[at] / factor, poses.shifts[at] / factor, poses.distortion, focal),
             focal,
-            poses.turns[at],
+            poses.rotations[at],
             poses.centres[at],
         )
         for at, picture in enumerate(composites)
@@ -153,4 +153,4 @@ def _on_frame(
 ) -> Picture:
     shape = frame[0] // MAP_FACTOR, frame[1] // MAP_FACTOR
     lens = poses.focals[at] / factor, poses.shifts[at] / factor
-    return to_frame(values, *lens, poses.bend, focal, shape, MAP_FACTOR / factor)
+    return to_frame(values, *lens, poses.distortion, focal, shape, MAP_FACTOR / factor)

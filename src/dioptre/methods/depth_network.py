@@ -31,7 +31,8 @@ from jaxtyping import Float
 
 from dioptre.errors import NetworkError
 from dioptre.methods.learned import open_network, run_network
-from dioptre.methods.matching import HALF, TILE, Match, Tiles, View, rim_of, ssd, weighted_median
+from dioptre.methods.matching import HALF, TILE, Match, Tiles, View, rim_of, ssd
+from dioptre.robust import NORMAL, weighted_median
 
 SCALE: Final = 4  # pixels of a view for one of the map
 STRIDE: Final = 16  # rows and columns are multiples of this
@@ -177,5 +178,5 @@ def fit_to_tiles(
     flat = variance <= FLAT * mean_depth**2
     slope = np.where(flat, 0.0, covariance / np.where(flat, 1.0, variance))
     fitted = slope * (depth - mean_depth) + mean_shift
-    off = 1.4826 * weighted_median(np.abs(shifts - fitted), weights)
+    off = NORMAL * weighted_median(np.abs(shifts - fitted), weights)
     return fitted.reshape(maps.shape), off

@@ -7,15 +7,19 @@ it was trained on, and if the place in the frame is known, else 0. Its output is
 (`dioptre.posterior`). On a ladder of unknown distances an index is a step of its own ladder. Everything a
 network wants done to its input is inside the file; no prior is. What it is for stands in its metadata under
 the key "dioptre", as JSON; `Card` says what.
+
+A network is code that its user trusts, as a Python module is: its operators may take what time and memory
+they like. What is checked is that the file is no larger than the limit of memory, that it needs no other
+files, and that what goes in and comes out has the right types and shapes.
 """
 
 import hashlib
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -23,13 +27,11 @@ from jaxtyping import Float32
 
 from dioptre.errors import MethodError, NetworkError
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
-from dioptre.methods.footprint import footprint
 from dioptre.methods.measure import workers
 from dioptre.methods.model_card import Card as Card  # noqa: PLC0414  # handed on
-from dioptre.methods.operators import refuse_operators
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
-from dioptre.resources import GIGA, LIMIT, largest_bytes, refuse_larger
+from dioptre.resources import refuse_larger
 from dioptre.stack import FocalStack
 
 if TYPE_CHECKING:
@@ -40,11 +42,8 @@ NETWORK: Final = ".onnx"
 METADATA = "dioptre"
 BATCH = 32  # looks at a time: enough to keep all cores busy
 CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
+WEIGHTS_ELSEWHERE = "session.model_external_initializers_file_folder_path"  # else the working directory
 FATAL = 4  # of ONNX Runtime's levels: what is less comes as an exception, or does not matter
-FIRST_RUN_S = 60.0  # that a network from elsewhere may take for its first answer
-NO_MEMORY = "is smaller than requested bytes"  # as ONNX Runtime says it
-UNBOUNDED = "ConstantFolding"  # an optimiser that takes memory beside the arena: a gigabyte an operator
-AS_ASKED = 1  # ONNX Runtime takes memory as it is asked for, not twice as much each time
 TYPES = {
     "pixels": "tensor(float)",
     "indices": "tensor(int64)",
@@ -149,7 +148,7 @@ def open_network(path: Path) -> "tuple[InferenceSession, dict[str, str], str]":
     """
     try:
         content = _read(path)
-        session = session_of(content, bounded=path.parent != WEIGHTS)
+        session = session_of(content)
         metadata = dict(session.get_modelmeta().custom_metadata_map)
         _ = session.get_inputs(), session.get_outputs()  # names that are no text raise here
     except Exception as error:  # ONNX Runtime raises what it likes
@@ -158,15 +157,11 @@ def open_network(path: Path) -> "tuple[InferenceSession, dict[str, str], str]":
 
 
 def _read(path: Path) -> bytes:
-    """Returns the bytes of a network, if what they ask for is within the limit of memory."""
+    """Returns the bytes of a network, if they are within the limit of memory."""
     if path.exists() and not path.is_file():
         raise NetworkError("it is not a file")
     refuse_larger("it", path.stat().st_size, NetworkError)
-    content = path.read_bytes()
-    if path.parent != WEIGHTS:
-        refuse_larger("it", footprint(content), NetworkError)
-        refuse_operators(content)
-    return content
+    return path.read_bytes()
 
 
 def _check_inputs(session: "InferenceSession", card: Card) -> None:
@@ -198,7 +193,7 @@ def _answer(
     """Returns the logits of some looks.
 
     Raises:
-        NetworkError: If there is no such answer, or the first one takes too long.
+        NetworkError: If there is no such answer.
     """
     (logits,) = run_network(path, session, None, inputs)
     batch = len(inputs["pixels"])
@@ -212,94 +207,36 @@ def _answer(
 def run_network(
     path: Path, session: "InferenceSession", outputs: list[str] | None, inputs: dict[str, np.ndarray]
 ) -> list[Any]:
-    """Returns what a network answers; one from elsewhere has FIRST_RUN_S for the first answer.
+    """Returns what a network answers.
 
     Raises:
-        NetworkError: If it does not answer, or not in time.
+        NetworkError: If it does not answer.
     """
-    known = path.parent == WEIGHTS or path in _TRIED
     try:
-        if known:
-            return session.run(outputs, inputs)
-        return _try(path, session, outputs, inputs)
-    except NetworkError:
-        raise
+        return session.run(outputs, inputs)
     except Exception as error:  # ONNX Runtime raises what it likes
         raise NetworkError(f"{path} did not answer: {_reason(error)}") from None
 
 
 def _reason(error: Exception) -> str:
-    """Returns in a line what ONNX Runtime raised."""
-    text = str(error) or repr(error)
-    if NO_MEMORY in text:
-        return f"it asks for more than {largest_bytes() / GIGA:.3g} GB of memory; {LIMIT} allows more"
-    return text.splitlines()[0]
+    """Returns the first line of what ONNX Runtime raised."""
+    return (str(error) or repr(error)).splitlines()[0]
 
 
-_TRIED: set[Path] = set()  # networks from elsewhere that have answered in time
-
-
-def _try(
-    path: Path, session: "InferenceSession", outputs: list[str] | None, inputs: dict[str, np.ndarray]
-) -> list[Any]:
-    """Runs a network from elsewhere for the first time."""
-    import onnxruntime  # noqa: PLC0415  # it takes a while to load
-
-    options, late = onnxruntime.RunOptions(), Event()
-
-    def stop() -> None:
-        late.set()
-        options.terminate = True
-
-    timer = Timer(FIRST_RUN_S, stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        answer = session.run(outputs, inputs, options)
-    except Exception:
-        if late.is_set():
-            raise NetworkError(f"{path} did not answer in {FIRST_RUN_S:g} s: it was stopped") from None
-        raise
-    finally:
-        timer.cancel()
-    _TRIED.add(path)
-    return answer
-
-
-def session_of(model: Path | bytes, bounded: bool = False) -> "InferenceSession":
-    """Returns a model, in a file or as bytes, ready to run on all cores.
-
-    Args:
-        model: The model.
-        bounded: Whether it takes its memory from what all networks from elsewhere share, and no more.
-    """
+def session_of(model: bytes) -> "InferenceSession":
+    """Returns the model in a file's bytes, ready to run on all cores."""
     import onnxruntime  # noqa: PLC0415  # it takes a while to load
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = workers()
     options.log_severity_level = FATAL
     options.add_session_config_entry("session.load_model_format", "ONNX")  # never ONNX Runtime's own
-    if bounded:
-        _bound_memory()
-        options.add_session_config_entry("session.use_env_allocators", "1")
+    options.add_session_config_entry(WEIGHTS_ELSEWHERE, os.devnull)  # a place that holds no files
     return onnxruntime.InferenceSession(
         model,
         options,
         providers=["CPUExecutionProvider"],
         enable_fallback=0,  # it would print that it tries the same again
-        disabled_optimizers=[UNBOUNDED] if bounded else None,
-    )
-
-
-@cache
-def _bound_memory() -> None:
-    """Bounds what networks from elsewhere take together in this process, by the limit of its first one."""
-    import onnxruntime  # noqa: PLC0415  # it takes a while to load
-
-    kind, place = onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, onnxruntime.OrtMemType.DEFAULT
-    settings = {"max_mem": int(largest_bytes()), "arena_extend_strategy": AS_ASKED}
-    onnxruntime.create_and_register_allocator(
-        onnxruntime.OrtMemoryInfo("Cpu", kind, 0, place), onnxruntime.OrtArenaCfg(settings)
     )
 
 

@@ -9,9 +9,10 @@ lens positions and no dioptres.
   deviation are found anew for each shift. Nothing that a view's gain or offset does changes it.
 * `ssd` compares tiles of 8 x 8 pixels (Wadhwa 2018), each view divided by its local mean before, so that
   shading does not count, and smooths the result over tiles that look alike.
+* `shift_by_gradient` tells small shifts of whole pictures, along rows too, that blur exceeds.
 
-Both may see softened views (`soften`): at half size, since every second row of a dual-pixel picture is
-interpolated, and smoothed, since where blur is wide, single pixels hold but noise. Shifts are in pixels of
+The first two may see softened views (`soften`): at half size, since every second row of a dual-pixel picture
+is interpolated, and smoothed, since where blur is wide, single pixels hold but noise. Shifts are in pixels of
 full size all the same.
 
 Smoothing is a joint bilateral filter of 49 tiles in a few lines of our own. The guided filters and the
@@ -29,6 +30,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.methods.measure import kernels, threads, workers
+from dioptre.robust import NORMAL, weighted_median
 
 FULL, HALF = 1, 2  # pixels and rows that become one before views are compared; half size is softened
 BINOMIAL, RIM = (1, 4, 6, 4, 1), 2  # what softens, in sixteenths, and pixels of half size that it costs
@@ -201,17 +203,6 @@ def bend_at(curves: Curves, places: Float[np.ndarray, " image"]) -> Float[np.nda
     return np.maximum(0.0, 2 * curves[image, at] - curves[image, at - 1] - curves[image, at + 1])
 
 
-def weighted_median(
-    values: Float[np.ndarray, "image n"], weights: Float[np.ndarray, "image n"]
-) -> Float[np.ndarray, " image"]:
-    """Returns the value of each row that half of the weight does not exceed; 0 of a row without weight."""
-    order = np.argsort(values, axis=1)
-    upto = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    half = np.argmax(upto >= upto[:, -1:] / 2, axis=1)
-    found = np.take_along_axis(values, np.take_along_axis(order, half[:, None], axis=1), axis=1)[:, 0]
-    return np.where(upto[:, -1] > 0, found, 0.0)
-
-
 def _flat(tiles: Float[np.ndarray, "image down across"]) -> Float[np.ndarray, "image n"]:
     return tiles.reshape(len(tiles), -1)
 
@@ -250,8 +241,33 @@ def match_ssd(left: View, right: View, reach: int, size: int = HALF, held: bool 
     tiles = ssd(left, right, reach, size, held)
     shifts, weights = _flat(tiles.shifts), _flat(tiles.weights)
     middle = tiles.medians()
-    astray = 1.4826 * weighted_median(np.abs(shifts - middle[:, None]), weights)
+    astray = NORMAL * weighted_median(np.abs(shifts - middle[:, None]), weights)
     return Match(middle, np.zeros(len(left)), astray / 2, tiles.likeness, shifts.shape[1] * TILE**2, size)
+
+
+# Gradients
+
+
+def shift_by_gradient(
+    across: Float[np.ndarray, "image row col"],
+    down: Float[np.ndarray, "image row col"],
+    change: Float[np.ndarray, "image row col"],
+    least: float = float(np.finfo(float).tiny),
+) -> Float[np.ndarray, "2 image"]:
+    """Returns by how many pixels pictures moved along columns and rows: one step of Lucas and Kanade (1981).
+
+    The change of a picture is minus the shift times its gradient, by least squares.
+
+    Args:
+        across: Of the gradient of each picture, what is along its columns.
+        down: And along its rows.
+        change: By how much it changed.
+        least: Determinant of the mean products of these two, below which the shift tends to 0.
+    """
+    pairs = (across, across), (down, down), (across, down), (across, change), (down, change)
+    size = change.shape[1] * change.shape[2]
+    xx, yy, xy, xt, yt = (np.einsum("iyx,iyx->i", *pair, dtype=np.float64) / size for pair in pairs)
+    return -np.stack([yy * xt - xy * yt, xx * yt - xy * xt]) / np.maximum(xx * yy - xy**2, least)
 
 
 # Threads

@@ -34,6 +34,7 @@ from dioptre.optics import CameraModel, FocusGrid, depth_to_disparity
 from dioptre.pipeline.predicting import spread
 from dioptre.pipeline.settings import CalibrationJob
 from dioptre.posterior import Posterior
+from dioptre.robust import median_deviation
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import PatchView, render
@@ -298,7 +299,7 @@ def fit_table(looks: Looks, shape: tuple[int, int]) -> tuple[Float[np.ndarray, "
         rows = np.concatenate([design * root[:, None], bends])
         table = np.linalg.lstsq(rows, np.concatenate([shifts * root, np.zeros(len(bends))]), rcond=None)[0]
         off = shifts - design @ table
-        scale = 1.4826 * float(np.median(np.abs(off))) + 1e-6
+        scale = float(median_deviation(off, 0.0)) + 1e-6
         weights = np.minimum(1.0, 1.5 * scale / np.maximum(np.abs(off), 1e-12))
     held = np.clip(off, -3 * scale, 3 * scale)
     return np.round(table.reshape(shape), DIGITS), float(np.sqrt(np.mean(held**2)))

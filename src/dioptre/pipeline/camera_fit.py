@@ -22,6 +22,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import j1
 
 from dioptre.errors import InputError
+from dioptre.robust import median_deviation
 
 BINS: Final = 40
 LOWEST: Final = 0.02  # cycles a pixel
@@ -148,7 +149,7 @@ def fit_line(x: PerSlice, y: PerSlice) -> GrowthLine:
     for _ in range(3):
         slope, offset = np.polyfit(x[kept], y[kept], 1)
         left = y - (slope * x + offset)
-        spread = 1.4826 * float(np.median(np.abs(left[kept]))) + TINY
+        spread = float(median_deviation(left[kept], 0.0)) + TINY
         within = np.abs(left) <= 4 * spread
         if np.count_nonzero(within) < FEW or (within == kept).all():
             break

@@ -68,14 +68,12 @@ class ShippedNetwork:
         stages: In order; they may build on stages of other networks. The last one is the network.
         half: Whether its file stores weights in half precision.
         decision: How its posterior is read, if not as that of its kind is.
-        differs: In what the shipped file came about otherwise than this row says.
         shipped: Whether its file comes with the package; another can be made, and asked for by its file.
     """
 
     stages: tuple[TrainingStage, ...]
     half: bool = True
     decision: Decision | None = None
-    differs: str = ""
     shipped: bool = True
 
     @property
@@ -150,7 +148,6 @@ STORES: Mapping[str, Simulation | RegisteredStore] = {
     "scenes": Simulation(7_000, 200),
     "phones": Simulation(4_096, 201, split="train", device="random", textures=SKIMAGE),
     "dark": Simulation(1_024, 202, split="train", device="random", light="dark", textures=SKIMAGE),
-    "processed": Simulation(896, 203, split="train", device="random", processed=True, textures=SKIMAGE),
     "phones-plain": Simulation(4_096, 201, split="train", device="random"),
     "dark-plain": Simulation(1_024, 202, split="train", device="random", light="dark"),
     "processed-plain": Simulation(896, 203, split="train", device="random", processed=True),
@@ -160,8 +157,7 @@ STORES: Mapping[str, Simulation | RegisteredStore] = {
 }
 REGISTERED = ("registered", "registered-phones", "registered-dark")
 SCENES, SCENES_AND_DARK, TWO_VIEWS = ("scenes",), ("scenes", "dark"), ("scenes", "phones", "dark")
-GREEN = (*TWO_VIEWS, "processed")  # no network needs it any more: lab/recipes/photographs.py compares
-PLAIN_GREEN = ("scenes", "phones-plain", "dark-plain", "processed-plain")  # the same without photographs
+PLAIN_GREEN = ("scenes", "phones-plain", "dark-plain", "processed-plain")  # without photographs
 
 COMMON = Recipe(beta1=0.9, schedule="cosine", ema=0.998)
 FEW = replace(COMMON, width=0.5, batch=64)  # looks

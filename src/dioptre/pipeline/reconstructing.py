@@ -42,12 +42,11 @@ from dioptre.groundtruth.reconstruct import (
     working_factor,
 )
 from dioptre.methods.measure import workers
-from dioptre.optics import CameraModel, breathing
+from dioptre.optics import CameraModel, breathing, reference_focal_px
 from dioptre.pipeline.executors import run_pieces
 from dioptre.pipeline.importing.published import frames_without, refuse_missing
 from dioptre.pipeline.settings import Reconstruct
-from dioptre.simulate.rig import ARM_M, nominal_centres
-from dioptre.simulate.world import reference_focal_px
+from dioptre.rig import ARM_M, CAMERAS, nominal_centres
 from dioptre.stacks.decoding import quiet_readers
 from dioptre.store import schema
 from dioptre.store.lock import locked
@@ -61,7 +60,7 @@ from dioptre.store.manifest import (
     write_manifest,
 )
 from dioptre.store.published.frames import decode_frame
-from dioptre.store.published.layout import BLACK, CAMERAS, WHITE, CaptureFiles, list_captures
+from dioptre.store.published.layout import BLACK, WHITE, CaptureFiles, list_captures
 from dioptre.store.published.writing import (
     ROTATION,
     read_arrays,

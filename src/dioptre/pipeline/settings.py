@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dioptre.errors import InputError
+from dioptre.rig import CAMERAS
 
 MOST_CAPTURES = 100_000  # a hundred times those of the paper
 MOST_BINNED = 8  # along a side
@@ -148,7 +149,7 @@ class Import:
 
     def check(self) -> None:
         """Raises InputError if a value is impossible."""
-        from dioptre.store.published.layout import CAMERAS, Validation  # noqa: PLC0415  # slow to import
+        from dioptre.store.published.layout import Validation  # noqa: PLC0415  # slow to import
 
         unknown = [name for name in self.camera_names if name not in CAMERAS]
         if unknown or not self.camera_names:

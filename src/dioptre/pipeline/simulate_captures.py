@@ -26,18 +26,19 @@ from dioptre.cameras.camera_presets import find_camera
 from dioptre.errors import InputError
 from dioptre.groundtruth.reconstruct import working_factor
 from dioptre.methods.measure import workers
-from dioptre.optics import CameraModel
+from dioptre.optics import CameraModel, reference_focal_px
 from dioptre.pipeline.executors import run_counted
 from dioptre.pipeline.settings import Captures, Simulation
 from dioptre.pipeline.simulate import conditions_of, photographs_of, read_textures, split_of
 from dioptre.posterior import DepthPrior
+from dioptre.rig import nominal_centres
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.frame import WorldView, true_depth
 from dioptre.simulate.mvs_confidence import certain, sharp_picture
-from dioptre.simulate.rig import MEASURED_M, Phone, Rig, arm_for, draw_rig, lone_phone, nominal_centres
+from dioptre.simulate.rig import MEASURED_M, Phone, Rig, arm_for, draw_rig, lone_phone
 from dioptre.simulate.sweeps import Light, WholeSweep, draw_light, take_sweep
-from dioptre.simulate.world import World, draw_world, reference_focal_px
+from dioptre.simulate.world import World, draw_world
 from dioptre.store.lock import locked
 from dioptre.store.manifest import begin_folder, clear_leftovers, hash_folder, write_json, write_manifest
 from dioptre.store.published.layout import DEPTH_FACTOR
@@ -221,10 +222,10 @@ def _truth(seen: WorldView, taken: WholeSweep) -> dict[str, Any]:
     """Returns what is right about a sweep, as plain JSON."""
     phone = seen.phone
     return {
-        "turn": phone.turn.tolist(),
+        "turn": phone.rotation.tolist(),
         "centre_mm": (1e3 * phone.centre).tolist(),
         "focal_px": seen.focal_px,
-        "bend": list(phone.bend),
+        "bend": list(phone.distortion),
         "focus": taken.focus.tolist(),
         "axis_px": taken.axis.tolist(),
     }

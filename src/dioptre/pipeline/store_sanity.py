@@ -18,6 +18,8 @@ from scipy.ndimage import gaussian_filter1d
 
 from dioptre.errors import InputError
 from dioptre.methods import best_index, scores
+from dioptre.methods.matching import shift_by_gradient
+from dioptre.robust import median_deviation
 from dioptre.stack import LEFT, RIGHT
 from dioptre.store.manifest import described_by
 from dioptre.store.patches import LARGEST_CODE, PatchStore, open_patches
@@ -207,7 +209,7 @@ def _compare(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
     several = np.ptp(truth) > 0
     return {
         "bias": float(np.median(errors)),
-        "spread": _deviation(errors),
+        "spread": float(median_deviation(errors)),
         "slope": float(np.polyfit(truth, peaks, 1)[0]) if several else 0.0,
         "correlation": float(np.corrcoef(truth, peaks)[0, 1]) if several and np.ptp(peaks) > 0 else 0.0,
         "captures": tuple(_check_capture(str(one), errors[captures == one]) for one in np.unique(captures)),
@@ -218,12 +220,7 @@ def _compare(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
 
 
 def _check_capture(name: str, errors: Errors) -> CaptureCheck:
-    return CaptureCheck(name, len(errors), float(np.median(errors)), _deviation(errors))
-
-
-def _deviation(values: Errors) -> float:
-    """Returns the deviation of values as their median absolute deviation tells it, were they normal."""
-    return float(1.4826 * np.median(np.abs(values - np.median(values))))
+    return CaptureCheck(name, len(errors), float(np.median(errors)), float(median_deviation(errors)))
 
 
 def _misfit(peaks: Indices, labels: Indices | Float[np.ndarray, " patch"]) -> float:
@@ -294,8 +291,8 @@ def _look_at_codes(sample: PatchStore) -> dict[str, Any]:
 def _disparity(pixels: Float32[np.ndarray, "slice 2 row col"], peak: int) -> tuple[float, float]:
     """Returns pixels of disparity along columns and rows for each index that a slice is nearer than the peak.
 
-    Away from focus both views are blurred by more than they are apart, so that one step of least squares
-    finds how far: right - left = -(d . gradient). A patch without contrast has none.
+    Away from focus both views are blurred by more than they are apart, so that their gradient
+    tells how far. A patch without contrast has none.
     """
     n = len(pixels)
     away = sorted({sign * max(1, round(part * n)) for part in AWAY for sign in (-1, 1)})
@@ -309,15 +306,14 @@ def _shift_between(views: Float32[np.ndarray, "2 row col"]) -> Float[np.ndarray,
     smooth = gaussian_filter1d(gaussian_filter1d(views.astype(np.float64), 1.5, axis=1), 1.5, axis=2)
     smooth /= np.maximum(smooth.mean(axis=(1, 2), keepdims=True), 1e-9)  # one view may get more of the light
     down, across = np.gradient(smooth.mean(axis=0))
-    basis = np.stack([across.ravel(), down.ravel()], axis=1)
-    return -np.linalg.lstsq(basis, (smooth[RIGHT] - smooth[LEFT]).ravel(), rcond=None)[0]
+    return shift_by_gradient(across[None], down[None], (smooth[RIGHT] - smooth[LEFT])[None])[:, 0]
 
 
 def _summarise_disparities(disparities: Float[np.ndarray, "patch 2"] | None) -> dict[str, float | None]:
     if disparities is None:
         return {"disparity_cols": None, "disparity_rows": None, "disparity_doubt": None}
     cols, rows = np.median(disparities, axis=0)
-    doubt = max(_deviation(one) for one in disparities.T) / np.sqrt(len(disparities))
+    doubt = median_deviation(disparities, axis=0).max() / np.sqrt(len(disparities))
     return {"disparity_cols": float(cols), "disparity_rows": float(rows), "disparity_doubt": float(doubt)}
 
 

@@ -22,7 +22,6 @@ from dioptre.methods.depth_network import LEAST, DepthNetwork
 from dioptre.methods.learned import NETWORK, Learned
 from dioptre.optics import CameraModel, FocusGrid, read_toml
 from dioptre.pipeline.mapping import KIND as MAP
-from dioptre.pipeline.posing import KIND as POSES
 from dioptre.pipeline.predicting import EXAMPLES, EXAMPLES_HASH, PREDICTIONS
 from dioptre.pipeline.predicting import KIND as PREDICTIONS_KIND
 from dioptre.pipeline.predictions import check_predictions
@@ -127,7 +126,7 @@ def _folder_plan(path: Path) -> _Plan:  # noqa: PLR0911 (one for each kind)
         return _ledger_plan(path, manifest)
     if kind == DEPTH:
         return _Plan("a training of a depth network", [partial(_verify_weights, path, manifest)])
-    if kind in (CAPTURES, RECONSTRUCTION, POSES):
+    if kind in (CAPTURES, RECONSTRUCTION):
         return _listed_plan(path, manifest, kind)
     if kind == WIDE:
         WIDE_PICTURES.check(path / MANIFEST, manifest)
@@ -177,7 +176,7 @@ def _ledger_plan(path: Path, manifest: Mapping[str, Any]) -> _Plan:
 
 
 def _listed_plan(path: Path, manifest: Mapping[str, Any], kind: str) -> _Plan:
-    """Returns the checks of captures, a reconstruction or poses: each file that the manifest lists."""
+    """Returns the checks of captures or a reconstruction: each file that the manifest lists."""
     if "files" not in manifest:
         return _Plan(kind, [], (f"{path} has no hashes, which earlier versions did not write",))
     LEDGER.check(path / MANIFEST, manifest)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
 from dioptre.errors import InputError
-from dioptre.optics import CameraModel, depth_to_blur
+from dioptre.optics import CameraModel, depth_to_blur, reference_focal_px
 from dioptre.simulate import kernels
 from dioptre.simulate.device import SHADED_FROM, PhoneOptics
 from dioptre.simulate.layout import mean_step
@@ -27,7 +27,7 @@ from dioptre.simulate.rig import Phone
 from dioptre.simulate.scene import FINE, Layer, Scene, soften
 from dioptre.simulate.sensor import Noise, read_native
 from dioptre.simulate.tile import render_tile
-from dioptre.simulate.world import KINDS, Surface, World, reference_focal_px
+from dioptre.simulate.world import KINDS, Surface, World
 
 TILE = 200  # rows and columns of a tile, pixels, as far as the frame's size allows
 OVERLAP = 32  # pixels that neighbouring tiles share, at least
@@ -169,7 +169,7 @@ def _layer(seen: WorldView, surface: Surface, rays: Rays, few: Rays) -> Layer | 
     radiance = np.empty_like(depth)
     phone, world = seen.phone, seen.world
     kernels.shine(
-        depth, cover if alpha is None else alpha, phone.turn, phone.centre, rays, surface.picture,
+        depth, cover if alpha is None else alpha, phone.rotation, phone.centre, rays, surface.picture,
         surface.painted_at, world.painted_px, radiance,
     )  # fmt: skip
     return Layer(radiance, _flattened(seen.camera, depth, cover), alpha)
@@ -194,7 +194,7 @@ def aim(seen: WorldView, first: Float[np.ndarray, "2"], step: float, shape: tupl
         shape: Its rows and columns.
     """
     rays = np.empty((2, *shape), np.float32)
-    kernels.aim(seen.focal_px, seen.phone.bend, first, float(step), rays)
+    kernels.aim(seen.focal_px, seen.phone.distortion, first, float(step), rays)
     return rays
 
 
@@ -205,7 +205,7 @@ def cast_surface(
     depth, cover = np.empty(rays.shape[1:], np.float32), np.empty(rays.shape[1:], np.float32)
     kernels.cast(
         KINDS[surface.kind], surface.place, np.ascontiguousarray(surface.axes), surface.half, surface.outline,
-        seen.phone.turn, seen.phone.centre, rays, depth, cover,
+        seen.phone.rotation, seen.phone.centre, rays, depth, cover,
     )  # fmt: skip
     return depth, cover
 

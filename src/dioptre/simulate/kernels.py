@@ -332,12 +332,12 @@ def _hit_round(p, d, half, along):
 
 
 @kernel
-def aim(focal, bend, first, step, rays):
+def aim(focal, distortion, first, step, rays):
     """Fills the directions (x, y, 1) of the rays that fall on a grid of places: rays (2, rows, cols).
 
     first: (x, y) of the grid's first place, pixels from the principal point; step: between places. The lens
-    distorts: what lies r from the axis, in focal lengths, is seen (1 + bend[0] r^2 + bend[1] r^4) times as
-    far from it.
+    distorts: what lies r from the axis, in focal lengths, is seen
+    (1 + distortion[0] r^2 + distortion[1] r^4) times as far from it.
     """
     for i in range(rays.shape[1]):
         dy = (first[1] + step * i) / focal
@@ -346,22 +346,22 @@ def aim(focal, bend, first, step, rays):
             seen = dx * dx + dy * dy
             r2, more = seen, 1.0
             for _ in range(4):
-                more = 1.0 + (bend[0] + bend[1] * r2) * r2
+                more = 1.0 + (distortion[0] + distortion[1] * r2) * r2
                 r2 = seen / (more * more)
             rays[0, i, j], rays[1, i, j] = F(dx / more), F(dy / more)
 
 
 @kernel
-def cast(kind, place, axes, half, mask, turn, centre, rays, depth, cover):
+def cast(kind, place, axes, half, mask, rotation, centre, rays, depth, cover):
     """Casts rays onto one surface: dioptres along the camera's axis, and where the surface is.
 
     kind: 0 a board, 1 a box, 2 a cylinder, 3 a ball. place, axes, half: the surface's middle, its own axes
-    (as rows) and half its size along them, metres. turn, centre: the camera's. Where a ray misses, the depth
-    is that of where it nearly hits.
+    (as rows) and half its size along them, metres. rotation, centre: the camera's. Where a ray misses, the
+    depth is that of where it nearly hits.
     """
     rows, cols = depth.shape
     p = axes @ (centre - place)
-    turned = axes @ turn.T
+    turned = axes @ rotation.T
     d = np.empty(3)
     for i in range(rows):
         for j in range(cols):
@@ -379,7 +379,7 @@ def cast(kind, place, axes, half, mask, turn, centre, rays, depth, cover):
 
 
 @kernel
-def shine(depth, cover, turn, centre, rays, picture, painted_at, painted_px, radiance):
+def shine(depth, cover, rotation, centre, rays, picture, painted_at, painted_px, radiance):
     """Fills what a surface that was cast looks like: a picture thrown onto it from the middle of the world.
 
     painted_at: place (row, col) of the picture that lies straight ahead; painted_px: its pixels for a tangent
@@ -393,8 +393,8 @@ def shine(depth, cover, turn, centre, rays, picture, painted_at, painted_px, rad
                 continue
             u, v = rays[0, i, j], rays[1, i, j]
             t = 1.0 / max(depth[i, j], F(1e-3))
-            x = centre[0] + t * (turn[0, 0] * u + turn[1, 0] * v + turn[2, 0])
-            y = centre[1] + t * (turn[0, 1] * u + turn[1, 1] * v + turn[2, 1])
-            z = max(centre[2] + t * (turn[0, 2] * u + turn[1, 2] * v + turn[2, 2]), 0.02)
+            x = centre[0] + t * (rotation[0, 0] * u + rotation[1, 0] * v + rotation[2, 0])
+            y = centre[1] + t * (rotation[0, 1] * u + rotation[1, 1] * v + rotation[2, 1])
+            z = max(centre[2] + t * (rotation[0, 2] * u + rotation[1, 2] * v + rotation[2, 2]), 0.02)
             value = _lookup(picture, painted_at[0] + painted_px * y / z, painted_at[1] + painted_px * x / z)
             radiance[i, j] = max(value, F(0))

@@ -49,7 +49,7 @@ def sharp_picture(seen: WorldView, origin: Origin, shape: tuple[int, int]) -> tu
         cover = open_to if surface is world.surfaces[-1] else cover * open_to
         radiance = np.empty_like(here)
         kernels.shine(
-            here, cover, phone.turn, phone.centre, rays, surface.picture, surface.painted_at,
+            here, cover, phone.rotation, phone.centre, rays, surface.picture, surface.painted_at,
             world.painted_px, radiance,
         )  # fmt: skip
         light += radiance

@@ -1,10 +1,7 @@
-"""The rig: five phones in a cross, as they were meant to be mounted and as they are.
+"""The rig of five phones in a cross (`dioptre.rig`) as it is: with the errors of its mounting.
 
-Places are metres in the world of `dioptre.simulate.world`: x along the columns of a landscape frame, y along
-its rows, z ahead. Phones stand upright, and their files are portrait, turned counterclockwise to landscape:
-what is up in the world is at the left of a frame, so that the upper phone is at negative x and the left one
-at positive y. A pose is a rotation from the world's axes to the camera's and the camera's place: a point X is
-at turn (X - centre) before the camera.
+A pose is a rotation from the world's axes (`dioptre.simulate.world`) to the camera's and the camera's place
+in metres: a point X is at rotation (X - centre) before the camera.
 """
 
 from dataclasses import dataclass
@@ -14,18 +11,14 @@ import cv2
 import numpy as np
 from jaxtyping import Float
 
-from dioptre.errors import InputError
+from dioptre.rig import ARM_M, nominal_centres
 from dioptre.simulate.device import PhoneOptics
 
-CAMERAS: Final = ("center", "left", "right", "top", "bottom")
-TOWARDS: Final = {"center": (0, 0), "left": (0, 1), "right": (0, -1), "top": (-1, 0), "bottom": (1, 0)}
-CLOSER_M: Final = 0.011  # the left phone stands nearer to the scene (paper, Dataset)
-ARM_M: Final = 0.06  # of a rig with whole frames: a phone is 68 mm wide
 WHOLE_TANGENT: Final = 2016 / 1588  # columns over focal length of the frames that such arms are for
 MOUNTING_M: Final = 0.002  # deviation of a phone's place
 MOUNTING_RAD: Final = 0.02  # deviation of each angle
 FOCAL_DEVIATION: Final = 0.002  # of a phone's focal length, relative
-BEND: Final = (-0.02, 0.03)  # distortion of the make: see simulate.kernels.ray_through
+DISTORTION: Final = (-0.02, 0.03)  # of the make: see simulate.kernels.aim
 MEASURED_M: Final = 5e-5  # deviation of a measured spacing: callipers
 
 
@@ -34,20 +27,20 @@ class Phone:
     """One camera of a rig.
 
     Attributes:
-        name: One of CAMERAS.
+        name: One of `dioptre.rig.CAMERAS`.
         device: Its optics.
-        turn: Rotation from the world to the camera.
+        rotation: Rotation from the world to the camera.
         centre: Its place, metres.
         focal_gain: Its focal length relative to the camera model's.
-        bend: Distortion: see `simulate.kernels.ray_through`.
+        distortion: See `simulate.kernels.aim`.
     """
 
     name: str
     device: PhoneOptics
-    turn: Float[np.ndarray, "3 3"]
+    rotation: Float[np.ndarray, "3 3"]
     centre: Float[np.ndarray, "3"]
     focal_gain: float = 1.0
-    bend: tuple[float, float] = BEND
+    distortion: tuple[float, float] = DISTORTION
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +67,6 @@ def arm_for(frame: tuple[int, int], focal_px: float) -> float:
     return ARM_M * frame[1] / focal_px / WHOLE_TANGENT
 
 
-def nominal_centres(arm_m: float) -> dict[str, Float[np.ndarray, "3"]]:
-    """Returns where the phones of a rig are meant to be."""
-    if not arm_m > 0:
-        raise InputError(f"the arms of a rig are longer than 0, not {arm_m:g} m")
-    places = {name: np.array([arm_m * x, arm_m * y, 0.0]) for name, (x, y) in TOWARDS.items()}
-    places["left"][2] = CLOSER_M * arm_m / ARM_M
-    return places
-
-
 def draw_rig(arm_m: float, rng: np.random.Generator) -> Rig:
     """Returns five phones in a cross with the errors of their mounting.
 
@@ -97,11 +81,11 @@ def draw_rig(arm_m: float, rng: np.random.Generator) -> Rig:
         device = PhoneOptics.left() if name == "left" else device
         gain = 1 + FOCAL_DEVIATION * float(rng.standard_normal())
         middle = name == "center"
-        turn = np.eye(3) if middle else np.asarray(cv2.Rodrigues(angles)[0])
-        phones.append(Phone(name, device, turn, place + (0 if middle else astray), gain))
+        rotation = np.eye(3) if middle else np.asarray(cv2.Rodrigues(angles)[0])
+        phones.append(Phone(name, device, rotation, place + (0 if middle else astray), gain))
     return Rig(tuple(phones), arm_m)
 
 
 def lone_phone(device: PhoneOptics) -> Phone:
     """Returns one phone that stands in the middle of the world, without distortion."""
-    return Phone("center", device, np.eye(3), np.zeros(3), bend=(0.0, 0.0))
+    return Phone("center", device, np.eye(3), np.zeros(3), distortion=(0.0, 0.0))

@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.errors import InputError
-from dioptre.optics import CameraModel, focus_to_magnification
+from dioptre.optics import CameraModel, reference_focal_px
 from dioptre.simulate.capture import Conditions, draw_surfaces
 from dioptre.simulate.layout import draw_depth, mean_step
 from dioptre.simulate.light import Lighting
@@ -111,12 +111,6 @@ class World:
             for one in self.surfaces
         )
         return World(tuple(surfaces), self.painted_px / factor)
-
-
-def reference_focal_px(camera: CameraModel) -> float:
-    """Returns the focal length in pixels of a lens that is focused at the far end of its ladder."""
-    far = float(camera.grid.dioptres[0])
-    return camera.focal_length_px * float(focus_to_magnification(camera, far))
 
 
 def draw_world(

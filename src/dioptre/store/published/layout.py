@@ -28,6 +28,7 @@ from jaxtyping import Float, UInt8
 
 from dioptre.errors import CaptureFileError, InputError, MapFileError
 from dioptre.optics import FocusGrid, metres_to_dioptres
+from dioptre.rig import CAMERAS
 from dioptre.stack import LEFT, RIGHT
 from dioptre.store.labels import SIZE, STRIDE, FrameSize, Labels, code_to_metres
 from dioptre.store.maps import decode_map
@@ -35,7 +36,6 @@ from dioptre.store.published.frames import Rotation, Sampling, rotate_corners, u
 
 BLACK, WHITE = 1024.0, 16368.0
 DEPTH_FACTOR = 4  # frame pixels along a side of a depth pixel
-CAMERAS = ("center", "left", "right", "top", "bottom")
 TEST_SCENES = ("home1", "home2", "microkitchen1", "pillowroom1", "secondfloorgames")
 PAPER_KEPT = {
     "train": 0.501,

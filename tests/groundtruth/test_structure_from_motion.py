@@ -12,7 +12,7 @@ from dioptre.groundtruth.poses import Nominal, Poses
 from dioptre.groundtruth.projection import Bundle
 from dioptre.groundtruth.reconstruct import _check_sharpness, working_factor
 from dioptre.groundtruth.register import Motion
-from dioptre.groundtruth.sfm import (
+from dioptre.groundtruth.structure_from_motion import (
     _check_features,
     _check_geometry,
     _check_tracks,

@@ -94,8 +94,8 @@ def _localised(bundle: Bundle, sweeps: Sequence[Slices], images: Sequence[Image]
     for at, one in enumerate(clear):
         mine = bundle.image == at
         sharp[mine] = _read(one, places[mine])
-    turns = Rotation.from_rotvec(bundle.lenses.turns).as_matrix()[bundle.camera[bundle.image], :2, :2]
-    forms = turns * bundle.lenses.zooms[bundle.image][:, None, None]
+    rotations = Rotation.from_rotvec(bundle.lenses.rotations).as_matrix()[bundle.camera[bundle.image], :2, :2]
+    forms = rotations * bundle.lenses.zooms[bundle.image][:, None, None]
     found, good = localise(pictures, Observations(bundle.point, bundle.image, places, forms, sharp))
     return replace(bundle, places=factor * found).keep(np.flatnonzero(good))
 
