@@ -22,7 +22,7 @@ import numpy as np
 
 from dioptre.cli.foreign import keep_out_foreign_lines
 from dioptre.errors import DioptreError
-from dioptre.stacks.limits import set_limit
+from dioptre.resources import set_limit
 from lab.fuzz.mutate import mutate
 from lab.fuzz.seed import Seed
 from lab.fuzz.seeds import make_seeds

@@ -10,11 +10,11 @@ torch = pytest.importorskip("torch")
 from dioptre.errors import FileError, InputError  # noqa: E402
 from dioptre.methods.depth_network import DepthNetwork  # noqa: E402
 from dioptre.methods.disparity import DEPTH  # noqa: E402
-from dioptre.methods.measure import THREADS  # noqa: E402
 from dioptre.pipeline import depth_images  # noqa: E402
 from dioptre.pipeline.depth_images import WideSimulation  # noqa: E402
 from dioptre.pipeline.depth_training import RECIPE as RECIPE_SHIPPED  # noqa: E402
 from dioptre.pipeline.depth_training import train_learned_depth  # noqa: E402
+from dioptre.resources import THREADS  # noqa: E402
 from dioptre.store.manifest import plain_json  # noqa: E402
 from dioptre.train.depth_recipe import DepthRecipe  # noqa: E402
 from dioptre.train.fit import Progress  # noqa: E402

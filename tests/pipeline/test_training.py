@@ -10,12 +10,12 @@ from dioptre.store.patches import open_patches
 
 torch = pytest.importorskip("torch")
 
-from dioptre.methods.measure import THREADS  # noqa: E402
 from dioptre.pipeline.recipes import Catalogue, RegisteredStore, ShippedNetwork, TrainingStage  # noqa: E402
 from dioptre.pipeline.settings import Simulation  # noqa: E402
 from dioptre.pipeline.training import train_shipped  # noqa: E402
 from dioptre.posterior import Decision  # noqa: E402
 from dioptre.problem import Problem  # noqa: E402
+from dioptre.resources import THREADS  # noqa: E402
 from dioptre.train.recipe import Recipe, RunSettings  # noqa: E402
 
 STORES = {

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import tifffile
 
+from dioptre import resources
 from dioptre.errors import CaptureFileError, FileError, InputError, MapFileError, StackFileError
 from dioptre.optics import CameraModel, FocusGrid
-from dioptre.stacks import limits
+from dioptre.resources import LIMIT, largest_bytes, machine_bytes, read_text, set_limit
 from dioptre.stacks.decoding import decode_picture
 from dioptre.stacks.formats import read_pictures
 from dioptre.stacks.headers import AVIF_BYTES, picture_bytes
-from dioptre.stacks.limits import LIMIT, largest_bytes, machine_bytes, read_text, set_limit
 from dioptre.store.format import StoreFormat
 from dioptre.store.maps import _exr_header, read_map
 from dioptre.store.published.archives import read_archive
@@ -123,7 +123,7 @@ def test_an_archive_with_a_sparse_member_is_refused_without_reading_it(tmp_path:
 
 def test_a_size_that_is_larger_than_any_float_is_refused() -> None:
     with pytest.raises(FileError, match="would take 1e\\+291 GB of memory"):
-        limits.refuse_larger("it", 10**400)
+        resources.refuse_larger("it", 10**400)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".pgm", ".webp", ".tif", ".gif"])
@@ -172,7 +172,7 @@ def test_a_camera_with_endless_positions_is_refused(tmp_path: Path) -> None:
 
 
 def test_text_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_TEXT", 1000)
+    monkeypatch.setattr(resources, "MOST_TEXT", 1000)
     with pytest.raises(FileError, match="/dev/zero has more than"):
         read_text(Path("/dev/zero"))
 

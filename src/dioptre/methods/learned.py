@@ -24,12 +24,11 @@ from jaxtyping import Float32
 from dioptre.errors import MethodError, NetworkError
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.footprint import footprint
-from dioptre.methods.measure import workers
 from dioptre.methods.model_card import Card as Card  # noqa: PLC0414  # handed on
 from dioptre.methods.operators import refuse_operators
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
-from dioptre.resources import GIGA, LIMIT, largest_bytes, refuse_larger
+from dioptre.resources import GIGA, LIMIT, largest_bytes, refuse_larger, workers
 from dioptre.stack import FocalStack
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Float32
 
-from dioptre.methods.measure import kernels, threads, workers
+from dioptre.methods.measure import kernels
+from dioptre.resources import threads, workers
 
 FULL, HALF = 1, 2  # pixels and rows that become one before views are compared; half size is softened
 BINOMIAL, RIM = (1, 4, 6, 4, 1), 2  # what softens, in sixteenths, and pixels of half size that it costs

@@ -41,11 +41,11 @@ from dioptre.groundtruth.reconstruct import (
     reconstruct_capture,
     working_factor,
 )
-from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel, breathing
 from dioptre.pipeline.executors import run_pieces
 from dioptre.pipeline.importing.published import frames_without, refuse_missing
 from dioptre.pipeline.settings import Reconstruct
+from dioptre.resources import workers
 from dioptre.simulate.rig import ARM_M, nominal_centres
 from dioptre.simulate.world import reference_focal_px
 from dioptre.stacks.decoding import quiet_readers

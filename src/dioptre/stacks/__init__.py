@@ -12,5 +12,4 @@ positions    where the lens was at each slice
 filenames    what the names of picture files say
 decoding     one picture: bytes to codes; encoding: codes to bytes
 headers      how much memory a file takes once it is decoded
-limits       how long files of words and numbers may be
 """

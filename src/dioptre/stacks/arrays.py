@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_array
 from dioptre.stacks.decoding import first_line
 from dioptre.stacks.headers import MOST_HEADER, array_bytes
-from dioptre.stacks.limits import refuse_larger
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 STACK_NAMES = ("stack", "pixels")  # what an .npz with several arrays calls its stack

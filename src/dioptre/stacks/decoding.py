@@ -18,8 +18,8 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import MissingExtraError, StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.headers import picture_bytes
-from dioptre.stacks.limits import refuse_larger
 
 RAW_SUFFIXES = (".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw")
 HEIF_SUFFIXES = (".heic", ".heif")

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.decoding import (
     DISPLAY_SUFFIXES,
     PICTURE_SUFFIXES,
@@ -25,7 +26,6 @@ from dioptre.stacks.decoding import (
     quiet_readers,
 )
 from dioptre.stacks.filenames import natural_key, numbering, series_pattern, view_of, with_view, without_view
-from dioptre.stacks.limits import refuse_larger
 from dioptre.stacks.microscopes import reader_elsewhere
 from dioptre.stacks.pictures import Colours, Pictures, Views, Window
 from dioptre.stacks.tiff import TIFF_SUFFIXES, count_pages, open_tiff

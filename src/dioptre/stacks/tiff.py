@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.axes import ALL, MOST_COLOURS, Volume, Wanted, volume_of_array
 from dioptre.stacks.decoding import first_line, green, quiet_readers
-from dioptre.stacks.limits import refuse_larger
 from dioptre.stacks.pictures import Window
 
 TIFF_SUFFIXES = (".tif", ".tiff")

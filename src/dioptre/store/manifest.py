@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from dioptre import __version__
 from dioptre.errors import DioptreError, FileError, InputError
-from dioptre.stacks.limits import refuse_larger
+from dioptre.resources import refuse_larger
 from dioptre.store.format import StoreFormat
 from dioptre.store.lock import LOCK
 

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import FileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.headers import MOST_HEADER, array_bytes
-from dioptre.stacks.limits import refuse_larger
 
 Kinds = Mapping[str, tuple[str, int]]
 """The arrays that there must be: of each the letters of NumPy's kinds that it may have, and its axes."""
