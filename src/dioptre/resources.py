@@ -2,9 +2,11 @@
 
 Sizes are read, and refused, before memory is taken. The limit is half of the machine's memory, or what the
 environment variable DIOPTRE_MAX_GIGABYTES says, which `--max-gigabytes` sets: worker processes see it too.
+OpenCV refuses pictures by itself, but it learns how large they may be only while it is imported.
 """
 
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -14,6 +16,9 @@ from dioptre.errors import DioptreError, FileError, InputError
 
 LIMIT = "DIOPTRE_MAX_GIGABYTES"
 THREADS: Final = "DIOPTRE_THREADS"  # environment variable: how many cores a process may use
+PIXELS: Final = "OPENCV_IO_MAX_IMAGE_PIXELS"  # environment variable: what OpenCV decodes at most
+PIXEL_BYTES = 16  # that OpenCV takes for a pixel of 16-bit RGBA while it is decoded; of AVIF it is 17
+OPENCV_PIXELS = 1 << 30  # what it decodes if nothing is said
 ASSUMED = 8e9  # bytes of a machine that does not tell
 MOST_TEXT = 64_000_000  # bytes of a table, a list or a description
 GIGA = 1e9
@@ -31,6 +36,23 @@ def set_limit(gigabytes: float | None) -> None:
     if not gigabytes > 0:
         raise InputError(f"--max-gigabytes is a positive number, not {gigabytes:g}")
     os.environ[LIMIT] = repr(float(gigabytes))
+    limit_opencv()
+
+
+def limit_opencv() -> None:
+    """Tells OpenCV the limit, unless its user has told it one, or it is too late: it is imported already."""
+    if "cv2" not in sys.modules and (LIMIT in os.environ or PIXELS not in os.environ):
+        os.environ[PIXELS] = str(max(1, int(min(largest_bytes(), sys.maxsize) / PIXEL_BYTES)))
+
+
+def why_opencv_refused(name: str | Path, error: Exception) -> str | None:
+    """Returns in a sentence that a picture is larger than OpenCV may decode; None if its error is another."""
+    if "CV_IO_MAX_IMAGE_PIXELS" not in str(error):
+        return None
+    return (
+        f"{name} has more pixels than OpenCV was told to decode, {os.environ.get(PIXELS, OPENCV_PIXELS)}: "
+        f"--max-gigabytes allows more, or {LIMIT}"
+    )
 
 
 def largest_bytes() -> float:

@@ -60,13 +60,14 @@ class Map:
 
 def run_map(config: Map) -> int:
     """Writes the map of a stack."""
+    from dioptre.resources import set_limit  # noqa: PLC0415
+
+    set_limit(config.max_gigabytes)  # before OpenCV is imported
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.pipeline.mapping import MAP, map_stack, write_map  # noqa: PLC0415
-    from dioptre.resources import set_limit  # noqa: PLC0415
     from dioptre.stacks.axes import Wanted  # noqa: PLC0415
     from dioptre.stacks.formats import open_pictures  # noqa: PLC0415
 
-    set_limit(config.max_gigabytes)
     find_method(config.mapping.method)  # before reading a large stack in vain
     if config.out.exists() and not config.out.is_dir():
         raise InputError(f"{config.out} is a file, not a folder for a map")

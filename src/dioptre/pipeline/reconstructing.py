@@ -60,11 +60,11 @@ from dioptre.store.manifest import (
     write_json,
     write_manifest,
 )
+from dioptre.store.npz import read_bundle
 from dioptre.store.published.frames import decode_frame
 from dioptre.store.published.layout import BLACK, CAMERAS, WHITE, CaptureFiles, list_captures
 from dioptre.store.published.writing import (
     ROTATION,
-    read_arrays,
     write_array,
     write_arrays,
     write_maps,
@@ -258,7 +258,7 @@ def _reconstruct(
 def _depth(job: Job, rig: SharedRig | None, files: RigFiles) -> tuple[Reconstruction, tuple[int, int]]:
     """Returns poses and depth of a capture whose points were found, and the size of its frames."""
     sweeps, frame = _read(files)
-    adjusted = Adjusted.from_arrays(read_arrays(job.folder(files) / ADJUSTED))
+    adjusted = Adjusted.from_arrays(read_bundle(job.folder(files) / ADJUSTED))
     if rig is not None:
         adjusted = hold_rig(adjusted, rig)
     nominal = nominal_rig(job.settings, job.camera, job.known)

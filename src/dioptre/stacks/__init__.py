@@ -11,5 +11,4 @@ microscopes  Zarr, .nd2, .czi
 positions    where the lens was at each slice
 filenames    what the names of picture files say
 decoding     one picture: bytes to codes; encoding: codes to bytes
-headers      how much memory a file takes once it is decoded
 """

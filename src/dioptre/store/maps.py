@@ -14,8 +14,8 @@ from jaxtyping import Float, Shaped
 
 from dioptre.errors import MapFileError, StackFileError
 from dioptre.resources import refuse_larger
+from dioptre.stacks.arrays import MOST_HEADER, array_bytes
 from dioptre.stacks.decoding import PICTURE_SUFFIXES, decode_picture, first_line, quiet_readers
-from dioptre.stacks.headers import MOST_HEADER, array_bytes
 
 EXR_MAGIC = b"\x76\x2f\x31\x01"
 EXR_PLAIN = 2  # version 2, and none of the flags for tiles, long names, deep data or several parts

@@ -6,7 +6,6 @@ Arrays are landscape here and portrait in the files. Files appear under their na
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import Float, Shaped, UInt16
@@ -100,12 +99,3 @@ def write_arrays(path: Path, arrays: Mapping[str, Shaped[np.ndarray, "..."]]) ->
     data = io.BytesIO()
     np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
     write_file(path, lambda file: file.write(data.getbuffer()))
-
-
-def read_arrays(path: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """Returns what `write_arrays` wrote."""
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            return dict(kept)
-    except (OSError, ValueError, BadZipFile) as error:
-        raise FileError(f"{path} cannot be read: {error}") from None
