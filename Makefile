@@ -21,7 +21,7 @@ demo: $(BASE) ## simulate, run every method, and write the tables, the figures a
 test: $(ALL) ## all tests
 	$(BIN)/python -m pytest -n 2
 
-test-base: $(BARE)/.installed ## the tests on a base install, without torch, onnx and matplotlib
+test-base: $(BARE)/.installed ## the tests on a base install, without any extra
 	$(BARE)/bin/python -m pytest -n 2
 
 check: $(ALL) ## format, lint, types
@@ -67,11 +67,11 @@ clean: ## forget the environments and what was made
 $(BASE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
-	$(BIN)/python $(PIP) --editable '.[figures]'
+	$(BIN)/python $(PIP) --editable '.[data,figures]'
 	touch $(BASE)
 
 $(ALL): $(BASE)
-	$(BIN)/python $(PIP) --editable '.[cluster,figures,formats,micromanager,train]' --group dev
+	$(BIN)/python $(PIP) --editable '.[cluster,data,figures,formats,micromanager,train]' --group dev
 	touch $(ALL)
 
 $(DOCS): $(BASE) mkdocs.yml

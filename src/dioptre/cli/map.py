@@ -81,6 +81,8 @@ def run_map(config: Map) -> int:
             found, files = map_stack(pictures, places, config.mapping, moved)
     about = _summary(config, found, sorted(files))
     write_map(config.out, files, config.mapping, {"stack": config.stack.name}, config.overwrite)
+    if MAP not in files:
+        sys.stderr.write(f"{MAP} was not drawn: pip install 'dioptre[figures]'\n")
     if config.json:
         sys.stdout.write(json.dumps(about, allow_nan=False) + "\n")
         return DONE
@@ -90,8 +92,6 @@ def run_map(config: Map) -> int:
         where = f"{about['focused']:.0%} of them in focus somewhere, at slices {first} to {last}"
     down, across = about["patches"]
     sys.stdout.write(f"{config.out}: {down} x {across} patches, {where}\n")
-    if MAP not in files:
-        sys.stderr.write(f"{MAP} was not drawn: pip install 'dioptre[figures]'\n")
     return DONE
 
 

@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float32, Int, UInt16
 
 from dioptre.errors import FileError, InputError
 from dioptre.store.checksums import CheckedPages, no_pages
 from dioptre.store.format import StoreFormat
 from dioptre.store.manifest import MANIFEST, canonical, described_by, plain_json, plan_of
+from dioptre.store.parquet import pa
 from dioptre.store.shards import (
     Check,
     ShardWriter,
