@@ -16,10 +16,11 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Shaped, UInt16
 
 from dioptre.errors import MissingExtraError, StackFileError
 from dioptre.resources import refuse_larger, why_opencv_refused
+from dioptre.stacks.bayer import mean_green
 
 RAW_SUFFIXES = (".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw")
 HEIF_SUFFIXES = (".heic", ".heif")
@@ -143,20 +144,20 @@ def _decode_raw(file: Path) -> Picture:
             refuse_larger(file, 2 * raw.sizes.raw_height * raw.sizes.raw_width, StackFileError)
             codes, colours = raw.raw_image_visible, raw.raw_colors_visible
             names, black = raw.color_desc, raw.black_level_per_channel
-            return mean_green(codes, colours[:2, :2], names, black)
+            return green_of_raw(codes, colours[:2, :2], names, black)
     except StackFileError:
         raise
     except Exception as error:  # a damaged file raises nearly anything
         raise StackFileError(f"{file} cannot be read as a camera raw file: {first_line(error)}") from error
 
 
-def mean_green(
+def green_of_raw(
     codes: Shaped[np.ndarray, "row col"],
     cell: Shaped[np.ndarray, "2 2"],
     names: bytes,
     black: Sequence[int],
-) -> Shaped[np.ndarray, "half_row half_col"]:
-    """Returns the mean of the two greens of each Bayer cell, black subtracted.
+) -> UInt16[np.ndarray, "half_row half_col"]:
+    """Returns the mean of the two greens of each Bayer cell, black subtracted, as whole codes.
 
     Args:
         codes: The mosaic.
@@ -170,11 +171,9 @@ def mean_green(
     greens = [place for place in np.ndindex(2, 2) if names[int(cell[place])] == ord("G")]
     if len(greens) != 2:
         raise StackFileError(f"a mosaic of {names.decode(errors='replace')} is no Bayer mosaic")
-    rows, cols = (length - length % 2 for length in codes.shape)
-    total = np.zeros((rows // 2, cols // 2), np.int32)
-    for row, col in greens:
-        total += codes[row:rows:2, col:cols:2].astype(np.int32) - int(black[int(cell[row, col])])
-    return np.clip((total + 1) >> 1, 0, 65535).astype(np.uint16)
+    one, other = greens
+    mean = mean_green(codes, (one, other), (float(black[int(cell[one])]), float(black[int(cell[other])])))
+    return np.clip(np.floor(mean + np.float32(0.5)), 0, 65535).astype(np.uint16)
 
 
 def _decode_heif(file: Path) -> Picture:
