@@ -23,6 +23,9 @@ GREEN_VIEWS = 2.0  # green in codes is the sum of two views
 
 LEFT, RIGHT = 0, 1
 
+Picture = Float32[np.ndarray, "rows cols"]  # those of one call have one size
+AnyPicture = Float32[np.ndarray, "_ _"]  # each has its own
+
 
 @dataclass(frozen=True, eq=False)
 class FocalStack:

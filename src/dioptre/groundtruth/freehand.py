@@ -20,9 +20,10 @@ from scipy.spatial.transform import Rotation
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.bundle import Expected, adjust
-from dioptre.groundtruth.features import Picture, Tracks, find_features, join, match
+from dioptre.groundtruth.features import Tracks, find_features, join, match
 from dioptre.groundtruth.poses import Poses
 from dioptre.groundtruth.projection import Bundle, Lenses, project
+from dioptre.stack import Picture
 
 PAIRS_TRIED = 12  # of those with most matches, to begin with
 ENOUGH_PARALLAX = np.radians(6.0)  # more does not make a first pair better

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
 
 from dioptre.errors import FileError, InputError
 from dioptre.groundtruth.colmap import colmap_model
 from dioptre.groundtruth.freehand import pose_pictures
 from dioptre.groundtruth.poses import Poses
+from dioptre.stack import Picture
 from dioptre.stacks.formats import read_photographs
 from dioptre.store.lock import locked
 from dioptre.store.manifest import (
@@ -31,8 +31,6 @@ from dioptre.store.manifest import (
 KIND = "poses of pictures"
 WORKING = 1600  # rows or columns that larger pictures are shrunk below
 FOCAL = 1.2  # of the longer side: what a picture's focal length is taken for if nobody says
-
-Picture = Float32[np.ndarray, "rows cols"]
 
 
 def pose_folder(

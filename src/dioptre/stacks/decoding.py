@@ -31,10 +31,10 @@ JPEG = b"\xff\xd8\xff"  # how such a file begins
 TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 KINDS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"BM", b"P2", b"P3", b"P5", b"P6", b"RIFF", b"GIF8", *TIFF)
 
-Picture = Shaped[np.ndarray, "row col"]
+CodedPicture = Shaped[np.ndarray, "row col"]
 
 
-def decode_file(file: Path) -> Picture:
+def decode_file(file: Path) -> CodedPicture:
     """Returns the picture of a file, as `decode_picture` does; also of camera raw files and HEIF.
 
     Raises:
@@ -50,7 +50,7 @@ def decode_file(file: Path) -> Picture:
     return decode_picture(file.read_bytes(), str(file))  # OpenCV opens only some paths by itself
 
 
-def decode_picture(data: bytes, name: str) -> Picture:
+def decode_picture(data: bytes, name: str) -> CodedPicture:
     """Returns the picture that a file's bytes hold, at its full bit depth: green, or the luma of a JPEG.
 
     Args:
@@ -129,7 +129,7 @@ def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
     return np.ascontiguousarray(picture[..., 2::-1])
 
 
-def _decode_raw(file: Path) -> Picture:
+def _decode_raw(file: Path) -> CodedPicture:
     """Returns the green of a camera raw file, black subtracted: the mean of the two greens of a Bayer cell.
 
     So a picture has half the rows and columns of the sensor. It is linear.
@@ -176,7 +176,7 @@ def green_of_raw(
     return np.clip(np.floor(mean + np.float32(0.5)), 0, 65535).astype(np.uint16)
 
 
-def _decode_heif(file: Path) -> Picture:
+def _decode_heif(file: Path) -> CodedPicture:
     """Returns the green of an HEIF picture."""
     try:
         import pillow_heif  # noqa: PLC0415 (an extra)
