@@ -10,7 +10,7 @@ DOCS := $(VENV)/.docs
 BARE := .venv-base
 PIP := -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-base check format docs notebooks bench browser indi clean help
+.PHONY: demo test test-base test-base-short check format docs notebooks bench browser indi clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -21,8 +21,12 @@ demo: $(BASE) ## simulate, run every method, and write the tables, the figures a
 test: $(ALL) ## all tests
 	$(BIN)/python -m pytest -n 2
 
-test-base: $(BARE)/.installed ## the tests on a base install, without torch, onnx and matplotlib
+test-base: $(BARE)/.installed ## the tests on a base install, without any extra
 	$(BARE)/bin/python -m pytest -n 2
+
+test-base-short: $(BARE)/.installed ## two minutes of them: commands, stacks, cameras and one call
+	$(BARE)/bin/python -m pytest -n 2 tests/test_api.py tests/test_stack.py tests/test_posterior.py \
+		tests/test_architecture.py tests/cli tests/focusing tests/stacks tests/store tests/cameras tests/evaluate
 
 check: $(ALL) ## format, lint, types
 	$(BIN)/ruff format --check .
@@ -67,11 +71,11 @@ clean: ## forget the environments and what was made
 $(BASE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
-	$(BIN)/python $(PIP) --editable '.[figures]'
+	$(BIN)/python $(PIP) --editable '.[data,figures]'
 	touch $(BASE)
 
 $(ALL): $(BASE)
-	$(BIN)/python $(PIP) --editable '.[cluster,figures,formats,micromanager,train]' --group dev
+	$(BIN)/python $(PIP) --editable '.[cluster,data,figures,formats,micromanager,train]' --group dev
 	touch $(ALL)
 
 $(DOCS): $(BASE) mkdocs.yml

@@ -12,8 +12,9 @@ from jaxtyping import Float, Float32
 
 from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
-from dioptre.simulate.sensor import GAMMA, LEVELS, upsample_rows
+from dioptre.simulate.sensor import GAMMA, LEVELS
 from dioptre.simulate.texture import log_uniform
+from dioptre.stack import upsample_rows
 
 Pixels = Float32[np.ndarray, "slice 2 row col"]
 Rng = np.random.Generator

@@ -19,8 +19,8 @@ import numpy as np
 from dioptre.evaluate.predict import Costs, predict
 from dioptre.methods import METHODS
 from dioptre.methods.base import WHOLE
-from dioptre.methods.measure import workers
 from dioptre.posterior import DepthPrior
+from dioptre.resources import workers
 from lab.speed.store import build
 from lab.speed.timing import write_line
 

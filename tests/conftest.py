@@ -1,4 +1,7 @@
-"""On a base install, without the extras, what needs them is left out, and the report's head says so."""
+"""On a base install, without the extras, what needs them is left out, and the report says so.
+
+A file or a test of its own asks for a library of an extra by `pytest.importorskip`; folders are named here.
+"""
 
 from importlib.util import find_spec
 from pathlib import Path

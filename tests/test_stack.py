@@ -245,4 +245,5 @@ def test_the_gamma_of_a_display_is_undone_and_done_again() -> None:
     assert light[0] == 0
     assert light[-1] == pytest.approx(1.0)
     assert light[128] == pytest.approx(0.2158605, abs=1e-5)  # IEC 61966-2-1
+    assert (np.diff(light) > 0).all()
     np.testing.assert_allclose(linear_to_srgb(light), pixels, atol=1e-5)

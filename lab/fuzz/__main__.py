@@ -22,10 +22,9 @@ import numpy as np
 
 from dioptre.cli.foreign import keep_out_foreign_lines
 from dioptre.errors import DioptreError
-from dioptre.stacks.limits import set_limit
+from dioptre.resources import set_limit
 from lab.fuzz.mutate import mutate
 from lab.fuzz.seed import Seed
-from lab.fuzz.seeds import make_seeds
 
 HANGS_S = 10.0  # one mutant takes milliseconds
 LIMIT_GB = 0.25  # what files are allowed to ask for
@@ -73,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kind", default="", help="only seeds whose name holds this")
     given = parser.parse_args(arguments)
     set_limit(LIMIT_GB)
+    from lab.fuzz.seeds import make_seeds  # noqa: PLC0415  # imports OpenCV, which learns the limit then
+
     tally = Tally()
     with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder, keep_out_foreign_lines() as sink:
         seeds = [seed for seed in make_seeds(Path(folder)) if given.kind in seed.name]

@@ -34,9 +34,10 @@ from dioptre.stacks.positions import read_positions
 from dioptre.store.captures import CaptureWriter
 from dioptre.store.depth_images import DepthImages, DepthImageWriter
 from dioptre.store.lock import locked
-from dioptre.store.manifest import WRITING, begin_folder, read_json, write_file, write_json, write_parquet
+from dioptre.store.manifest import WRITING, begin_folder, read_json, write_file, write_json
 from dioptre.store.maps import read_map
 from dioptre.store.own_captures import OwnCapture, read_table
+from dioptre.store.parquet import write_parquet
 from dioptre.store.patches import StoreFormat, StoreWriter, open_patches
 from dioptre.store.published.archives import read_archive
 from dioptre.store.published.frames import decode_frame

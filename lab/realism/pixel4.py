@@ -31,6 +31,7 @@ from dioptre.evaluate.figures import CHOSEN, INK, new_figure, save
 from dioptre.methods.calibration import DisparityError, find_calibration
 from dioptre.methods.disparity import KINDS
 from dioptre.methods.matching import Match
+from dioptre.stack import Picture
 
 BLACK, WHITE = 1024.0, 16368.0
 CROP = (1008, 1344)  # rows, columns of a map
@@ -45,7 +46,6 @@ COLOURS = {
 }  # by method; None for not in the figure
 WHICH = ("all", "in", "sure")
 
-Picture = Float32[np.ndarray, "row col"]
 Patches = Float32[np.ndarray, "patch row col"]
 Numbers = Float[np.ndarray, " patch"]
 

@@ -26,13 +26,13 @@ from dioptre.groundtruth.register import Motion
 from dioptre.optics import CameraModel, focus_to_magnification, reference_focal_px
 from dioptre.pipeline.reconstructing import read_sweep
 from dioptre.rig import CAMERAS
+from dioptre.stack import Picture
 from dioptre.store.published.layout import CaptureFiles, list_captures
 from lab.rigs.labels import EDGE
 
 WITHIN = (0.06, 0.1)
 
 Slices = Float32[np.ndarray, "slice rows cols"]
-Picture = Float32[np.ndarray, "rows cols"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,15 +13,14 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool
 
 from dioptre.groundtruth.mvs import DepthEstimate, RectifiedView, confidence, sweep_planes
+from dioptre.stack import Picture
 
 FOCAL_PX, BASELINE_M = 994.978, 0.193001  # as published with the pair
 MOST_PX = 70.0  # disparity, likewise
 SURE = 0.99
-
-Picture = Float32[np.ndarray, "rows cols"]
 
 
 def sweep_pair() -> tuple[Picture, Picture, Picture, Picture]:

@@ -35,14 +35,13 @@ from dioptre.robust import weighted_median
 from dioptre.simulate.render import defocus
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves
-from dioptre.stack import FocalStack
+from dioptre.stack import FocalStack, Picture
 from lab.speed.timing import best_ms, write_line
 
 PATCHES, SIZE = 128, 128
 RATIO, LOOK_MS = 20.0, 2.0
 
 Shifts = Float[np.ndarray, " patch"]
-Picture = Float32[np.ndarray, "row col"]
 
 
 def main(_arguments: Sequence[str]) -> None:

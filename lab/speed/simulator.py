@@ -14,8 +14,8 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel
+from dioptre.resources import workers
 from dioptre.simulate import capture
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.layout import KINDS

@@ -13,6 +13,8 @@ Names are loaded on first use, so that importing the package is fast.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dioptre.resources import limit_opencv
+
 __version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
@@ -76,6 +78,9 @@ __all__ = [
     "open_patches",
     "scores",
 ]
+
+
+limit_opencv()  # before any part of dioptre imports it
 
 
 def __getattr__(name: str) -> Any:

@@ -1,16 +1,26 @@
-"""How much memory a file from a stranger may ask for: sizes are read, and refused, before memory is taken.
+"""How much memory a file from a stranger may ask for, and how many cores a process may use.
 
-The limit is half of the machine's memory, or what the environment variable DIOPTRE_MAX_GIGABYTES says, which
-`--max-gigabytes` sets: worker processes see it too.
+Sizes are read, and refused, before memory is taken. The limit is half of the machine's memory, or what the
+environment variable DIOPTRE_MAX_GIGABYTES says, which `--max-gigabytes` sets: worker processes see it too.
+OpenCV refuses pictures by itself, but it learns how large they may be only while it is imported.
 """
 
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 from dioptre.errors import DioptreError, FileError, InputError
 
 LIMIT = "DIOPTRE_MAX_GIGABYTES"
+THREADS: Final = "DIOPTRE_THREADS"  # environment variable: how many cores a process may use
+PIXELS: Final = "OPENCV_IO_MAX_IMAGE_PIXELS"  # environment variable: what OpenCV decodes at most
+PIXEL_BYTES = 16  # that OpenCV takes for a pixel of 16-bit RGBA while it is decoded; of AVIF it is 17
+OPENCV_PIXELS = 1 << 30  # what it decodes if nothing is said
 ASSUMED = 8e9  # bytes of a machine that does not tell
+MOST_TEXT = 64_000_000  # bytes of a table, a list or a description
 GIGA = 1e9
 MOST_SHOWN = 10**300
 
@@ -26,6 +36,23 @@ def set_limit(gigabytes: float | None) -> None:
     if not gigabytes > 0:
         raise InputError(f"--max-gigabytes is a positive number, not {gigabytes:g}")
     os.environ[LIMIT] = repr(float(gigabytes))
+    limit_opencv()
+
+
+def limit_opencv() -> None:
+    """Tells OpenCV the limit, unless its user has told it one, or it is too late: it is imported already."""
+    if "cv2" not in sys.modules and (LIMIT in os.environ or PIXELS not in os.environ):
+        os.environ[PIXELS] = str(max(1, int(min(largest_bytes(), sys.maxsize) / PIXEL_BYTES)))
+
+
+def why_opencv_refused(name: str | Path, error: Exception) -> str | None:
+    """Returns in a sentence that a picture is larger than OpenCV may decode; None if its error is another."""
+    if "CV_IO_MAX_IMAGE_PIXELS" not in str(error):
+        return None
+    return (
+        f"{name} has more pixels than OpenCV was told to decode, {os.environ.get(PIXELS, OPENCV_PIXELS)}: "
+        f"--max-gigabytes allows more, or {LIMIT}"
+    )
 
 
 def largest_bytes() -> float:
@@ -59,3 +86,38 @@ def refuse_larger(name: str | Path, size: int, error: type[DioptreError] = FileE
             f"{name} would take {shown / GIGA:.3g} GB of memory, more than {limit / GIGA:.3g} GB: "
             f"--max-gigabytes allows more, or {LIMIT}"
         )
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """Returns what a file of words and numbers holds; also of a pipe, which does not tell its size.
+
+    Raises:
+        FileError: If it is larger than any such file.
+        OSError: If it cannot be read.
+        UnicodeDecodeError: If it is no text.
+    """
+    with path.open("rb") as file:
+        content = file.read(MOST_TEXT + 1)
+    if len(content) > MOST_TEXT:
+        raise FileError(f"{path} has more than {MOST_TEXT / 1e6:.0f} MB: it is no text of ours")
+    return content.decode(encoding)
+
+
+def workers() -> int:
+    """Returns how many cores this process may use: as many as it is told, or all that it is given."""
+    told = os.environ.get(THREADS, "")
+    if told:
+        if not told.isdecimal() or int(told) < 1:
+            raise InputError(f"{THREADS} is a positive number of threads, not {told!r}")
+        return int(told)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def threads(count: int) -> ThreadPoolExecutor:
+    """Returns threads that wait for work; starting new ones for every call costs as much as a measure."""
+    return ThreadPoolExecutor(count, thread_name_prefix="dioptre")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=threads.cache_clear)  # threads do not survive a fork

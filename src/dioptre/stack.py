@@ -23,6 +23,9 @@ GREEN_VIEWS = 2.0  # green in codes is the sum of two views
 
 LEFT, RIGHT = 0, 1
 
+Picture = Float32[np.ndarray, "rows cols"]  # those of one call have one size
+AnyPicture = Float32[np.ndarray, "_ _"]  # each has its own
+
 
 @dataclass(frozen=True, eq=False)
 class FocalStack:
@@ -170,6 +173,19 @@ def codes_to_pixels(
     if np.issubdtype(codes.dtype, np.floating):
         pixels[np.isinf(codes)] = np.nan
     return np.clip(pixels, 0.0, 1.0, out=pixels)
+
+
+def upsample_rows(native: Float32[np.ndarray, "... native cols"]) -> Float32[np.ndarray, "... rows cols"]:
+    """Returns twice as many rows as native ones but the first and the last, by the published files' weights.
+
+    Row 2 k is a quarter of native row k - 1 and three quarters of native row k, row 2 k + 1 the mirror of
+    that: bilinear with half-pixel centres.
+    """
+    before, here, after = native[..., :-2, :], native[..., 1:-1, :], native[..., 2:, :]
+    out = np.empty((*native.shape[:-2], 2 * here.shape[-2], native.shape[-1]), dtype=np.float32)
+    out[..., ::2, :] = np.float32(0.25) * before + np.float32(0.75) * here
+    out[..., 1::2, :] = np.float32(0.75) * here + np.float32(0.25) * after
+    return out
 
 
 def pixels_to_codes(

@@ -168,6 +168,7 @@ def test_demo_writes_its_tables_and_its_picture(tmp_path: Path, capsys: pytest.C
 def test_demo_without_matplotlib_leaves_out_the_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("pyarrow")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["demo", "--out", str(tmp_path), "--patches", "1"]) == 0
     assert "dioptre[figures]" in capsys.readouterr().out

@@ -120,6 +120,7 @@ def test_output_that_nobody_reads_ends_quietly(arguments: list[str]) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="sends a signal to a group of processes")
 def test_ctrl_c_stops_all_processes_at_once(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
     command = [sys.executable, "-m", "dioptre", "simulate", str(tmp_path / "out")]
     run = subprocess.Popen(
         [*command, "--patches", "500", "--workers", "2"],

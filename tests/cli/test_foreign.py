@@ -103,6 +103,7 @@ def test_a_picture_of_the_stack_is_not_overwritten_by_a_plot(
 def test_a_negative_seed_is_refused(
     tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("pyarrow")
     words = [str(tmp_path / "OUT") if word == "OUT" else word for word in command]
     assert main([*words, "--seed", "-1"]) == 2
     assert "a seed is 0 or more, not -1" in capsys.readouterr().err
@@ -112,6 +113,7 @@ def test_a_negative_seed_is_refused(
 def test_a_folder_with_only_a_thesis_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("pyarrow")
     (tmp_path / "thesis.partial").write_text("years of work")
     assert main(["simulate", str(tmp_path), "--patches", "1"]) == 2
     assert "thesis.partial" in capsys.readouterr().err

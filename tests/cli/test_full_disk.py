@@ -42,6 +42,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_store_is_not_finished_and_can_be_resumed(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
     out = tmp_path / "out"
     arguments = ("simulate", str(out), "--patches", "2", "--workers", "1")
     assert "File too large" in run_limited(100_000, *arguments)
@@ -50,6 +51,7 @@ def test_a_store_is_not_finished_and_can_be_resumed(tmp_path: Path) -> None:
 
 
 def test_predictions_are_not_finished(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
     store, out = tmp_path / "store", tmp_path / "out"
     assert main(["simulate", str(store), "--patches", "2", "--workers", "1", "--split", "test"]) == 0
     told = run_limited(

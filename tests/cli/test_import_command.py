@@ -5,6 +5,8 @@ from types import ModuleType
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from dioptre import open_patches
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT
 from dioptre.methods.learned import WEIGHTS, Learned

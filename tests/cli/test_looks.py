@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import cv2
 import numpy as np
-import pytest
 
 from dioptre import METHODS
 from dioptre.cli import main

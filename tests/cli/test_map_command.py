@@ -1,6 +1,7 @@
 """`dioptre map`, as its user runs it."""
 
 import json
+import sys
 from pathlib import Path
 
 import cv2
@@ -49,8 +50,24 @@ def test_a_map_has_every_patch_and_the_picture_in_focus(
     whole = cv2.imread(str(out / "all-in-focus.png"), cv2.IMREAD_UNCHANGED)
     assert whole.dtype == np.uint8
     assert np.abs(whole - sharp).mean() < 2
-    assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((out / "manifest.json").read_text())["kind"] == "focus map"
+
+
+def test_a_map_is_drawn_in_colour(stack: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert main(["map", str(stack), str(tmp_path / "map"), *SMALL]) == DONE
+    assert (tmp_path / "map" / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_everything_else_is_written_and_that_is_said(
+    stack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
+    assert main(["map", str(stack), str(tmp_path / "map"), *SMALL, "--json"]) == DONE
+    said = capsys.readouterr()
+    assert said.err.endswith("map.png was not drawn: pip install 'dioptre[figures]'\n")
+    arrays = ["cols.npy", "confidence.npy", "focused.npy", "index.npy", "rows.npy"]
+    assert json.loads(said.out)["files"] == ["all-in-focus.png", *arrays]
 
 
 def test_slices_from_near_to_far_keep_their_numbers(

@@ -4,8 +4,11 @@ import re
 from pathlib import Path
 from threading import Thread
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT

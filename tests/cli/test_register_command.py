@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from dioptre import open_patches
 from dioptre.cli import main
 from dioptre.pipeline.settings import Simulation

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
 
 CAMERA = """
 focal_length_mm = 4.4

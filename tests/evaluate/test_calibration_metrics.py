@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dioptre.evaluate.calibration_metrics import ConfidenceCounts, auroc, reliability, risk_coverage
+from dioptre.evaluate.calibration_metrics import ConfidenceCounts, auroc, reliability
 
 
 def test_confidence_that_is_true_has_no_calibration_error() -> None:
@@ -28,7 +28,8 @@ def test_auroc_counts_pairs() -> None:
 
 
 def test_taking_more_risk_accepts_more_and_misses_more() -> None:
-    coverage, misses = risk_coverage(np.array([0.3, 0.1, 0.2, 0.4]), np.array([True, False, False, True]))
+    risk, errors = np.array([0.3, 0.1, 0.2, 0.4]), np.array([9.0, 0.0, 0.0, 9.0])
+    coverage, misses = ConfidenceCounts.of(1 - risk, risk, errors, risk < 0.2).risk_coverage()
     assert coverage.tolist() == [0.25, 0.5, 0.75, 1.0]
     assert misses.tolist() == pytest.approx([0, 0, 1 / 3, 1 / 2])
 

@@ -1,5 +1,8 @@
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.evaluate.example_figures import Example, example_page, example_stacks
 

@@ -1,7 +1,10 @@
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.evaluate import predict as predicting
 from dioptre.evaluate.predict import NO_START, ORACLE, oracle_answers, predict

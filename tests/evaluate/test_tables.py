@@ -1,9 +1,12 @@
 import json
 from collections.abc import Sequence
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from dioptre.errors import FileError
 from dioptre.evaluate import formats, paper

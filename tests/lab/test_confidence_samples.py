@@ -1,5 +1,9 @@
 """Samples of confidence: who is asked of what."""
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 from dioptre.confidence.model import LOOKS, POSTERIOR, SWEEP
 from lab.confidence_samples import Trial, gather, scene_samples
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from lab.faults import ALL, DECIDABLE, Ask, Job, Outcome, run, table
 
 

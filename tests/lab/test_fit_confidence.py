@@ -1,7 +1,10 @@
 """Fitting what evidence is worth: the gradient, what it finds, and what it may not find."""
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 from scipy.optimize import check_grad
 
 from dioptre.confidence.model import SWEEP, Observation, believe

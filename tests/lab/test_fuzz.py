@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from lab.fuzz.__main__ import Tally, run_mutant
 from lab.fuzz.seed import Seed
 

@@ -1,5 +1,9 @@
 """Simulated sweeps and what counts as right in them."""
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 from dioptre.pipeline.settings import Simulation
 from lab.simulated_sweeps import simulated_sweep
 

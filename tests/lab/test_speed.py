@@ -3,8 +3,11 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.errors import MissingExtraError
 from dioptre.methods import METHODS

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.cli import main
 from dioptre.errors import InputError

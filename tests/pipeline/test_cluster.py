@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from dioptre.errors import FileError, InputError
 from dioptre.pipeline import predicting
 from dioptre.pipeline.cluster import cluster_executor, open_executor, shared_path, shared_simulation

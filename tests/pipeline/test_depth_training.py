@@ -7,17 +7,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from dioptre.errors import FileError, InputError  # noqa: E402
-from dioptre.methods.depth_network import DepthNetwork  # noqa: E402
-from dioptre.methods.disparity import DEPTH  # noqa: E402
-from dioptre.methods.measure import THREADS  # noqa: E402
-from dioptre.pipeline import depth_images  # noqa: E402
-from dioptre.pipeline.depth_images import WideSimulation  # noqa: E402
-from dioptre.pipeline.depth_training import RECIPE as RECIPE_SHIPPED  # noqa: E402
-from dioptre.pipeline.depth_training import train_learned_depth  # noqa: E402
-from dioptre.store.manifest import plain_json  # noqa: E402
-from dioptre.train.depth_recipe import DepthRecipe  # noqa: E402
-from dioptre.train.fit import Progress  # noqa: E402
+from dioptre.errors import FileError, InputError
+from dioptre.methods.depth_network import DepthNetwork
+from dioptre.methods.disparity import DEPTH
+from dioptre.pipeline import depth_images
+from dioptre.pipeline.depth_images import WideSimulation
+from dioptre.pipeline.depth_training import RECIPE as RECIPE_SHIPPED
+from dioptre.pipeline.depth_training import train_learned_depth
+from dioptre.resources import THREADS
+from dioptre.store.manifest import plain_json
+from dioptre.train.depth_recipe import DepthRecipe
+from dioptre.train.fit import Progress
 
 PICTURES = WideSimulation(scenes=2, seed=1, size=64)
 RECIPE = DepthRecipe(width=0.25, steps=2, batch=1, sizes=(32, 64), validate_every=1)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from dioptre.errors import InputError
-from dioptre.methods.measure import THREADS, workers
 from dioptre.pipeline.executors import local_executor, run_pieces
+from dioptre.resources import THREADS, workers
 
 ENDLESS = """
 import os, sys, time

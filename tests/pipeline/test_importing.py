@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import cv2
 import numpy as np
-import pytest
 
 from dioptre import open_patches, scores
 from dioptre.errors import InputError

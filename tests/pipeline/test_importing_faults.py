@@ -6,9 +6,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import cv2
 import numpy as np
-import pytest
 
 from dioptre import open_patches
 from dioptre.optics import FocusGrid

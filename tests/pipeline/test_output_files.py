@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from dioptre.errors import FileError
 from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.verifying import verify

@@ -2,10 +2,13 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from dioptre.errors import DioptreError, FileError
 from dioptre.evaluate.examples import read_gallery
@@ -18,7 +21,8 @@ from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.predicting import COSTS, EVERYONE, EXAMPLES, PREDICTIONS, predict_store, spread
 from dioptre.pipeline.settings import Prediction, Simulation
 from dioptre.pipeline.simulate import simulate
-from dioptre.store.manifest import read_json, read_manifest, read_parquet
+from dioptre.store.manifest import read_json, read_manifest
+from dioptre.store.parquet import read_parquet
 from dioptre.store.patches import StoreFormat, StoreWriter, open_patches
 
 PATCHES = 3

@@ -2,8 +2,11 @@ import pickle
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.errors import FileError, InputError
 from dioptre.optics import CameraModel

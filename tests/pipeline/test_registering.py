@@ -2,8 +2,11 @@ import pickle
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre import open_patches
 from dioptre.groundtruth.register import PHASE

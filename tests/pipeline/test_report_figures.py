@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from dioptre.evaluate.aggregate import tally
 from dioptre.evaluate.examples import AMBIGUOUS, BREATHING, NOISE, SPREAD, ExampleSet

@@ -3,6 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import numpy as np
 
 from dioptre.optics import CameraModel, FocusGrid

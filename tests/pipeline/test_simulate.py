@@ -1,8 +1,11 @@
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import cv2
 import numpy as np
-import pytest
 
 from dioptre import open_patches
 from dioptre.cli import main

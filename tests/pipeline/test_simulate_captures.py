@@ -1,8 +1,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel

@@ -2,8 +2,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.cli import store_sanity
 from dioptre.optics import CameraModel, FocusGrid

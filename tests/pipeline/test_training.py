@@ -5,18 +5,20 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from dioptre.methods.learned import Learned
 from dioptre.store.patches import open_patches
 
 torch = pytest.importorskip("torch")
 
-from dioptre.methods.measure import THREADS  # noqa: E402
-from dioptre.pipeline.recipes import Catalogue, RegisteredStore, ShippedNetwork, TrainingStage  # noqa: E402
-from dioptre.pipeline.settings import Simulation  # noqa: E402
-from dioptre.pipeline.training import train_shipped  # noqa: E402
-from dioptre.posterior import Decision  # noqa: E402
-from dioptre.problem import Problem  # noqa: E402
-from dioptre.train.recipe import Recipe, RunSettings  # noqa: E402
+from dioptre.pipeline.recipes import Catalogue, RegisteredStore, ShippedNetwork, TrainingStage
+from dioptre.pipeline.settings import Simulation
+from dioptre.pipeline.training import train_shipped
+from dioptre.posterior import Decision
+from dioptre.problem import Problem
+from dioptre.resources import THREADS
+from dioptre.train.recipe import Recipe, RunSettings
 
 STORES = {
     "patches": Simulation(2, 1, split="train"),

@@ -1,10 +1,13 @@
 import json
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, CHANGED, DONE

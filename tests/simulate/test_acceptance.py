@@ -12,8 +12,9 @@ from dioptre.simulate.device import LEFT_SHARE, SHADING, PhoneOptics
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import PatchView, render, render_stack
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
-from dioptre.simulate.sensor import LEVELS, Noise, read_native, upsample_rows
+from dioptre.simulate.sensor import LEVELS, Noise, read_native
 from dioptre.simulate.texture import dead_leaves
+from dioptre.stack import upsample_rows
 
 CAMERA = CameraModel.pixel3()
 FULL_APERTURE = replace(CAMERA, aperture_factor=1.0)

@@ -12,7 +12,7 @@ import tifffile
 
 from dioptre.errors import MissingExtraError, StackFileError
 from dioptre.stacks.axes import Wanted
-from dioptre.stacks.decoding import mean_green
+from dioptre.stacks.decoding import green_of_raw
 from dioptre.stacks.filenames import numbering
 from dioptre.stacks.formats import open_pictures, open_stacks, read_pictures
 from dioptre.stacks.series import gaps_in
@@ -102,11 +102,11 @@ def test_a_film_is_its_frames(tmp_path):
 def test_green_of_a_mosaic_is_the_mean_of_its_greens_without_black():
     codes = np.arange(24, dtype=np.uint16).reshape(4, 6) + 100
     cell = np.array([[0, 1], [3, 2]])  # red, green, second green, blue
-    found = mean_green(codes, cell, b"RGBG", [90, 100, 90, 101])
+    found = green_of_raw(codes, cell, b"RGBG", [90, 100, 90, 101])
     assert found.shape == (2, 3)
     assert found[0, 0] == (1 + (6 - 1) + 1) // 2
     with pytest.raises(StackFileError, match="no Bayer mosaic"):
-        mean_green(codes, cell, b"RCBY", [0, 0, 0, 0])
+        green_of_raw(codes, cell, b"RCBY", [0, 0, 0, 0])
 
 
 def test_a_raw_file_is_green_and_linear(tmp_path):

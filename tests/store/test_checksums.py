@@ -1,7 +1,10 @@
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.errors import FileError
 from dioptre.optics import FocusGrid

@@ -3,8 +3,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.errors import FileError, InputError
 from dioptre.optics import FocusGrid

@@ -1,13 +1,16 @@
 import io
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("OpenEXR")
+
 import cv2
 import numpy as np
 import OpenEXR
-import pytest
 
 from dioptre.errors import MapFileError
-from dioptre.store.maps import decode_exr, read_map
+from dioptre.store.maps import _exr_header, decode_exr, read_map
 from tests.store.published_tree import write_exr
 
 VALUES = np.random.default_rng(0).random((50, 30)).astype(np.float32)
@@ -100,3 +103,12 @@ def test_an_exr_whose_header_is_damaged_is_named(tmp_path: Path) -> None:
     for entry in (b"dataWindow", b"channels", b"compression"):
         with pytest.raises(MapFileError, match=r"b\.exr"):
             decode_exr(data.replace(entry, entry[::-1]), "b.exr")
+
+
+def test_an_exr_whose_chunks_lie_beyond_all_numbers_is_damaged(tmp_path: Path) -> None:
+    write_exr(tmp_path / "map.exr", np.ones((12, 9), np.float32))
+    content = (tmp_path / "map.exr").read_bytes()
+    _, at = _exr_header(content)
+    (tmp_path / "map.exr").write_bytes(content[:at] + b"\xff" * 8 + content[at + 8 :])
+    with pytest.raises(MapFileError, match="damaged OpenEXR file"):
+        read_map(tmp_path / "map.exr")

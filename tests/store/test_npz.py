@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dioptre.errors import FileError
-from dioptre.stacks.limits import set_limit
+from dioptre.resources import set_limit
 from dioptre.store.npz import read_bundle
 
 KINDS = {"a": ("f", 2), "b": ("iu", 1)}

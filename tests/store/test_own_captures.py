@@ -1,9 +1,12 @@
 import pickle
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import cv2
 import numpy as np
-import pytest
 import tifffile
 
 from dioptre.optics import CameraModel, FocusGrid

@@ -9,9 +9,12 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import numpy as np
 import pyarrow.parquet as pq
-import pytest
 
 from dioptre import __version__
 from dioptre.errors import FileError, InputError

@@ -3,8 +3,11 @@
 import hashlib
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import pyarrow as pa
 
 from dioptre.errors import FileError
 from dioptre.store.shards import ShardWriter, map_codes, verify_file

@@ -8,14 +8,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from dioptre.errors import FileError, InputError  # noqa: E402
-from dioptre.methods.depth_network import DepthNetwork  # noqa: E402
-from dioptre.optics import FocusGrid  # noqa: E402
-from dioptre.store.depth_images import DepthImages, DepthImageWriter  # noqa: E402
-from dioptre.store.format import StoreFormat  # noqa: E402
-from dioptre.train.depth import astray, draw_batch, fit_affine, load_depth, train_depth, unexplained  # noqa: E402
-from dioptre.train.depth_export import export_depth  # noqa: E402
-from dioptre.train.depth_recipe import DepthRecipe  # noqa: E402
+from dioptre.errors import FileError, InputError
+from dioptre.methods.depth_network import DepthNetwork
+from dioptre.optics import FocusGrid
+from dioptre.store.depth_images import DepthImages, DepthImageWriter
+from dioptre.store.format import StoreFormat
+from dioptre.train.depth import astray, draw_batch, fit_affine, load_depth, train_depth, unexplained
+from dioptre.train.depth_export import export_depth
+from dioptre.train.depth_recipe import DepthRecipe
 
 TINY = DepthRecipe(width=0.25, steps=4, batch=1, sizes=(32, 64), validate_every=2)
 SIZE, SCALE = 64, 4

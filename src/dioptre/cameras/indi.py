@@ -27,7 +27,6 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.bayer import GREENS, mean_green
 from dioptre.cameras.device_base import Held, split_address, to_ladder
 from dioptre.cameras.fits import Cards, Counts, read_fits
 from dioptre.cameras.indi_client import Blob, IndiClient, LostError
@@ -43,6 +42,7 @@ from dioptre.cameras.indi_devices import (
 from dioptre.errors import CameraError, InputError
 from dioptre.optics import FocusGrid
 from dioptre.resources import largest_bytes
+from dioptre.stacks.bayer import GREENS, mean_green
 
 PORT: Final = 7624  # INDI's own
 POSITIONS: Final = 1001  # of a ladder over a focuser's whole way
@@ -274,7 +274,7 @@ def to_green(cards: Cards, counts: Counts) -> Float32[np.ndarray, "row col"]:
     pattern = cards.get("BAYERPAT")
     if not isinstance(pattern, str) or pattern not in GREENS:
         return counts.astype(np.float32, copy=False)
-    return mean_green(counts, pattern)
+    return mean_green(counts, GREENS[pattern])
 
 
 def unpack(blob: Blob) -> bytes:

@@ -23,23 +23,18 @@ from typing import Any, Final
 
 import cv2
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float
 
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.device_base import Held, Stop, split_address, to_ladder, to_number, translated
 from dioptre.errors import CameraError, InputError
 from dioptre.optics import MOST_POSITIONS, FocusGrid
+from dioptre.stack import srgb_to_linear
 
 LOWEST, HIGHEST, STEP = 0.0, 255.0, 5.0  # what many webcams have
 SETTLE_S: Final = 0.5
 QUEUED: Final = 5  # frames: a driver's usual four buffers, and the one that is being exposed
 FORM: Final = "opencv:NUMBER?low=VALUE&high=VALUE&step=VALUE"
-
-
-def srgb_to_linear() -> Float32[np.ndarray, "256"]:
-    """Returns what each code of 8 bits is in linear light, 0 to 1."""
-    codes = np.arange(256) / 255
-    return np.where(codes <= 0.04045, codes / 12.92, ((codes + 0.055) / 1.055) ** 2.4).astype(np.float32)
 
 
 class OpenCVCamera(Held):
@@ -80,7 +75,8 @@ class OpenCVCamera(Held):
         self.positions = to_ladder(np.arange(LOWEST, HIGHEST + 1, STEP) if positions is None else positions)
         self.grid = FocusGrid.unknown(len(self.positions))
         self._stop, self._settle_s, self._queued = Stop(), settle_s, queued
-        self._light = np.arange(256, dtype=np.float32) / 255 if linear else srgb_to_linear()
+        shown = np.arange(256, dtype=np.float32) / 255
+        self._light = shown if linear else srgb_to_linear(shown)
         self._name = f"camera {number}"
         self._capture = cv2.VideoCapture(number)
         try:

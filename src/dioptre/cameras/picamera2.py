@@ -26,10 +26,10 @@ from typing import Any, Final
 import numpy as np
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.bayer import mean_green
 from dioptre.cameras.device_base import Held, Stop, split_address, to_number, translated
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 from dioptre.optics import MOST_POSITIONS, FocusGrid
+from dioptre.stacks.bayer import GREENS, mean_green
 
 STEP_DIOPTRES: Final = 0.25
 CLOSE: Final = 0.05  # dioptres: what Picamera2's own test accepts
@@ -192,7 +192,7 @@ class PiCamera(Held):
     def _to_frame(self, raw: np.ndarray, metadata: Metadata) -> Frame:
         """Returns green of a raw frame, black 0 and white 1."""
         codes = raw.view(np.uint16) if raw.dtype == np.uint8 else raw  # rows may be longer than the picture
-        green = mean_green(codes[: self._rows, : self._columns], self._pattern)
+        green = mean_green(codes[: self._rows, : self._columns], GREENS[self._pattern])
         black = np.mean(metadata.get("SensorBlackLevels", (0.0,))) * (self._white + 1) / SIXTEEN_BITS
         return np.clip((green - np.float32(black)) / np.float32(self._white - black), 0.0, 1.0)[None]
 

@@ -110,7 +110,7 @@ def run_focus(config: Focus) -> int:
     """Focuses a stack, or a few looks, and prints the answer."""
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.posterior import DepthPrior  # noqa: PLC0415
-    from dioptre.stacks.limits import set_limit  # noqa: PLC0415
+    from dioptre.resources import set_limit  # noqa: PLC0415
 
     set_limit(config.max_gigabytes)
     for written in (config.plot, config.csv):

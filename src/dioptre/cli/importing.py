@@ -44,16 +44,16 @@ class ImportCaptures:
 
 def run_import(config: ImportCaptures) -> int:
     """Writes a store of labelled patches, or checks one."""
-    from dioptre.stacks.limits import set_limit  # noqa: PLC0415
+    from dioptre.resources import set_limit  # noqa: PLC0415
 
     set_limit(config.max_gigabytes)
     if config.check:
         return _check(config)
     if config.out is None:
         raise InputError("import needs a source and a folder for the store: dioptre import SRC OUT")
-    from dioptre.methods.measure import workers  # noqa: PLC0415
     from dioptre.pipeline.cluster import open_executor, shared_path  # noqa: PLC0415
     from dioptre.pipeline.importing import import_captures  # noqa: PLC0415
+    from dioptre.resources import workers  # noqa: PLC0415
 
     threads = config.workers.workers or workers()
     source, out = (shared_path(path, config.workers) for path in (config.source, config.out))

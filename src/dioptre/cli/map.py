@@ -60,13 +60,14 @@ class Map:
 
 def run_map(config: Map) -> int:
     """Writes the map of a stack."""
+    from dioptre.resources import set_limit  # noqa: PLC0415
+
+    set_limit(config.max_gigabytes)  # before OpenCV is imported
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.pipeline.mapping import MAP, map_stack, write_map  # noqa: PLC0415
     from dioptre.stacks.axes import Wanted  # noqa: PLC0415
     from dioptre.stacks.formats import open_pictures  # noqa: PLC0415
-    from dioptre.stacks.limits import set_limit  # noqa: PLC0415
 
-    set_limit(config.max_gigabytes)
     find_method(config.mapping.method)  # before reading a large stack in vain
     if config.out.exists() and not config.out.is_dir():
         raise InputError(f"{config.out} is a file, not a folder for a map")
@@ -80,6 +81,8 @@ def run_map(config: Map) -> int:
             found, files = map_stack(pictures, places, config.mapping, moved)
     about = _summary(config, found, sorted(files))
     write_map(config.out, files, config.mapping, {"stack": config.stack.name}, config.overwrite)
+    if MAP not in files:
+        sys.stderr.write(f"{MAP} was not drawn: pip install 'dioptre[figures]'\n")
     if config.json:
         sys.stdout.write(json.dumps(about, allow_nan=False) + "\n")
         return DONE
@@ -89,8 +92,6 @@ def run_map(config: Map) -> int:
         where = f"{about['focused']:.0%} of them in focus somewhere, at slices {first} to {last}"
     down, across = about["patches"]
     sys.stdout.write(f"{config.out}: {down} x {across} patches, {where}\n")
-    if MAP not in files:
-        sys.stderr.write(f"{MAP} was not drawn: pip install 'dioptre[figures]'\n")
     return DONE
 
 

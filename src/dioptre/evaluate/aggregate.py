@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from jaxtyping import Float, Int
 
 from dioptre.errors import FileError
 from dioptre.evaluate.calibration_metrics import ConfidenceCounts
 from dioptre.evaluate.intervals import Sums, error_columns
 from dioptre.evaluate.predict import NO_START
+from dioptre.store.parquet import pa, pc
 
 READ: Final = (
     "method", "problem", "steps", "scene", "patch", "start", "predicted", "truth", "sharp", "state",

@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.stats import rankdata
 
 RIGHT: Final = 1  # indices
 MISS: Final = 4
@@ -46,29 +45,30 @@ def reliability(confidence: Numbers, right: Flags, bins: int = BINS) -> Reliabil
     count, believed, found = (
         np.bincount(place, weights, bins) for weights in (None, confidence, right.astype(np.float64))
     )
+    return _reliability(count.astype(np.float64), believed, found)
+
+
+def _reliability(
+    count: Float[np.ndarray, " bin"], believed: Float[np.ndarray, " bin"], right: Float[np.ndarray, " bin"]
+) -> Reliability:
+    """Returns the same from sums over the answers of each bin."""
     some = count > 0
-    return Reliability(
-        believed[some] / count[some], found[some] / count[some], count[some].astype(np.float64)
-    )
+    return Reliability(believed[some] / count[some], right[some] / count[some], count[some])
 
 
 def auroc(score: Numbers, right: Flags) -> float:
     """Returns how often a right answer scores higher than a wrong one; NaN if all are right, or none is."""
-    positive = int(right.sum())
-    negative = len(right) - positive
-    if positive == 0 or negative == 0:
+    _, place = np.unique(score, return_inverse=True)
+    return _auroc(np.bincount(place, right), np.bincount(place, ~right))
+
+
+def _auroc(right: Float[np.ndarray, " score"], wrong: Float[np.ndarray, " score"]) -> float:
+    """Returns the same from how many right and wrong answers have each score; a tie counts as half."""
+    pairs = right.sum() * wrong.sum()
+    if pairs == 0:
         return float("nan")
-    ranks = rankdata(score)[right].sum()
-    return float((ranks - positive * (positive + 1) / 2) / (positive * negative))
-
-
-def risk_coverage(
-    risk: Numbers, missed: Flags
-) -> tuple[Float[np.ndarray, " answer"], Float[np.ndarray, " answer"]]:
-    """Returns the share of answers that are accepted as more risk is taken, and the misses among them."""
-    order = np.argsort(risk, kind="stable")
-    accepted = np.arange(1, len(risk) + 1)
-    return accepted / len(risk), np.cumsum(missed[order]) / accepted
+    below = np.cumsum(wrong) - wrong
+    return float(right @ (below + wrong / 2) / pairs)
 
 
 # Many answers, counted
@@ -139,17 +139,11 @@ class ConfidenceCounts:
         count, believed, right = (
             one.reshape(bins, -1).sum(axis=1) for one in (self.count, self.believed, self.right)
         )
-        some = count > 0
-        return Reliability(believed[some] / count[some], right[some] / count[some], count[some])
+        return _reliability(count, believed, right)
 
     def auroc(self) -> float:
         """Returns how often a right answer was surer than a wrong one; those of a bin are as sure."""
-        wrong = self.count - self.right
-        pairs = self.right.sum() * wrong.sum()
-        if pairs == 0:
-            return float("nan")
-        below = np.cumsum(wrong) - wrong
-        return float((self.right @ (below + wrong / 2)) / pairs)
+        return _auroc(self.right, self.count - self.right)
 
     def risk_coverage(self) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, " bin"]]:
         """Returns the share of answers that are accepted as more risk is taken, and the misses among them."""

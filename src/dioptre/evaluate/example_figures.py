@@ -22,7 +22,7 @@ TILE_IN = 1.25  # inches that a picture takes
 WIDTH = 17  # letters of a title that fit above a picture
 CLOSE = 1  # indices off that still count as in focus
 
-Picture = UInt8[np.ndarray, "row col"]
+BytePicture = UInt8[np.ndarray, "row col"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Example:
     name: str
     slices: UInt8[np.ndarray, "n row col"]
     truth: int
-    inputs: Sequence[tuple[str, Picture]]
+    inputs: Sequence[tuple[str, BytePicture]]
     choices: Sequence[tuple[str, int]]
 
 
@@ -49,7 +49,7 @@ class _Tile:
     """A picture with its title and the colour of its border."""
 
     title: str
-    picture: Picture
+    picture: BytePicture
     colour: str = ""
 
 
@@ -109,14 +109,14 @@ def _show(axes: "Axes", tile: _Tile) -> None:
 def example_of(
     gallery: ExampleSet,
     at: int,
-    inputs: Sequence[tuple[str, Picture]],
+    inputs: Sequence[tuple[str, BytePicture]],
     choices: Sequence[tuple[str, int]],
 ) -> Example:
     """Returns an example of a gallery with what was seen and answered."""
     return Example(str(gallery.name[at]), gallery.slices[at], int(gallery.truth[at]), inputs, choices)
 
 
-def as_exposed(gallery: ExampleSet, at: int, k: int) -> Picture:
+def as_exposed(gallery: ExampleSet, at: int, k: int) -> BytePicture:
     """Returns a slice as it was exposed, white at the sensor's white, and not brightened."""
     shown = np.clip(gallery.linear(at)[k], 0, 1) ** (1 / DISPLAY_GAMMA)
     return np.rint(255 * shown).astype(np.uint8)

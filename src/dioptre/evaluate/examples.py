@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from jaxtyping import Bool, Float, Float32, Int, Shaped, UInt8
 
 from dioptre.autofocus.search import see_stack
@@ -25,6 +23,7 @@ from dioptre.methods import find_method, scores
 from dioptre.posterior import DepthPrior
 from dioptre.stack import FocalStack
 from dioptre.store.npz import read_bundle
+from dioptre.store.parquet import pa, pc
 from dioptre.store.patches import PatchStore
 
 ONE_DEPTH = 0.05  # dioptres: how far apart things of one depth are at most

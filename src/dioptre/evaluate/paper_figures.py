@@ -12,6 +12,7 @@ from jaxtyping import Float, Float32
 from scipy.ndimage import convolve, gaussian_filter
 
 from dioptre.evaluate.figures import CHOSEN, FAILED, INK, new_figure
+from dioptre.stack import Picture
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 SEEN, LEFT, RIGHT = "#b5172f", "#1b7fa8", "#e07b00"
 FINE = 8  # pixels of the drawing for one of the sensor's, where a point is blurred
 POINT_LIGHT = 400.0  # of a saturated point, times white
-
-Picture = Float32[np.ndarray, "row col"]
 
 
 def three_problems(positions: int = 49, truth: int = 17) -> "Figure":

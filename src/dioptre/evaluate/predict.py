@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Bool, Int
 
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
@@ -32,6 +31,7 @@ from dioptre.posterior import DepthPrior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 from dioptre.store.labels import in_crop
+from dioptre.store.parquet import pa
 from dioptre.store.patches import PatchStore
 
 ORACLE = "oracle"

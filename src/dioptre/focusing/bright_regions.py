@@ -18,7 +18,6 @@ from dioptre.robust import median_deviation
 from dioptre.stacks.pictures import Pictures, Views
 
 Found = TypeVar("Found")
-Picture = Float32[np.ndarray, "view down across"]
 
 WINDOW: Final = 32  # rows and columns around a bright place: sixteen of them are as large as a patch
 BLOCK: Final = 2  # pixels that are averaged to find it
@@ -41,7 +40,7 @@ def bright_slices(slices: Slices, region: Region) -> Slices | None:
     if places is None:
         return None
 
-    def work(_: range, codes: Sequence[Views]) -> list[Picture]:
+    def work(_: range, codes: Sequence[Views]) -> list[Float32[np.ndarray, "view down across"]]:
         return [side_by_side(region.pixels(slices, one), places) for one in codes]
 
     pixels = np.stack([one for some in _streamed(slices, region, work) for one in some])

@@ -22,8 +22,8 @@ from dioptre.focusing.regions import Region
 from dioptre.focusing.slices import Slices, stream
 from dioptre.methods.base import Autofocuser
 from dioptre.methods.tiles import Layout, tile_layout, tile_rows
+from dioptre.resources import refuse_larger
 from dioptre.stack import FocalStack
-from dioptre.stacks.limits import refuse_larger
 from dioptre.stacks.pictures import PIXEL_BYTES, Views, Window
 
 Pixels = Float32[np.ndarray, "slice view row col"]

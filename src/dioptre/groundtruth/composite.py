@@ -22,6 +22,7 @@ from jaxtyping import Float, Float32
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.register import Motion
+from dioptre.stack import Picture
 
 SMOOTHING_PX = 1.5  # sigma that slices are smoothed with before they are compared
 ROUNDS = 4  # of least squares
@@ -36,7 +37,6 @@ NOISE_AREA = 16.0  # smoothed pixels that share their noise count as one
 LEAST_SLICES = 3
 
 Slices = Float32[np.ndarray, "slice rows cols"]
-Picture = Float32[np.ndarray, "rows cols"]
 
 
 def align(green: Slices, zoom: Float[np.ndarray, " slice"]) -> Motion:

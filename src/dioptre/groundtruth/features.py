@@ -11,13 +11,14 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
+from dioptre.stack import Picture
+
 MOST_FEATURES = 1500  # of a picture
 LEAST_CONTRAST = 0.02  # of SIFT
 RATIO = 0.85  # of the best to the second best descriptor: Lowe's test
 EPIPOLAR_PX = 1.5  # of the working picture, by which a match may miss its line
 LEAST_MATCHES = 16  # of two pictures, to be believed
 
-Picture = Float32[np.ndarray, "rows cols"]
 Image = tuple[int, int]  # camera, slice
 
 

@@ -17,6 +17,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 from scipy.ndimage import map_coordinates, spline_filter
 
+from dioptre.stack import Picture
+
 HALF = 7  # of a window, pixels
 SIGMA = 3.0  # of its weights
 ROUNDS = 6
@@ -24,7 +26,6 @@ FARTHEST_PX = 1.0  # that a place may move
 SETTLED_PX = 0.02  # the last step of a place that has settled
 ALIKE = 0.9  # correlation of windows that show the same
 
-Picture = Float32[np.ndarray, "rows cols"]
 Windows = Float32[np.ndarray, "_ side side"]
 
 

@@ -21,6 +21,7 @@ from scipy.ndimage import median_filter
 
 from dioptre.errors import InputError
 from dioptre.groundtruth import kernels
+from dioptre.stack import Picture
 
 PLANES = 256
 NEAREST_M, FARTHEST_M = 0.1, 100.0
@@ -35,8 +36,6 @@ RIVAL = (0.05, 0.2)  # how much lower than its rival the least cost is: from not
 AGREED = 1.5  # planes by which cameras may differ
 ROUGH = 4.0  # planes of local deviation that are no longer smooth
 WINDOW = 7  # pixels in which that is judged
-
-Picture = Float32[np.ndarray, "rows cols"]
 
 
 @dataclass(frozen=True, eq=False)

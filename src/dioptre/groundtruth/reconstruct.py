@@ -20,6 +20,7 @@ from dioptre.groundtruth.composite import align, compose, sharpness
 from dioptre.groundtruth.mvs import RectifiedView, confidence, rectify, residual, sweep_planes, to_frame
 from dioptre.groundtruth.poses import Adjusted, Nominal, Poses, poses_of, refined_motion
 from dioptre.groundtruth.structure_from_motion import adjust_capture
+from dioptre.stack import AnyPicture
 
 MAP_FACTOR = 4  # frame pixels along a side of a map's
 WORKING_COLUMNS = 500  # that pictures are shrunk to, about
@@ -27,7 +28,6 @@ BLUR_STRIDE = 4  # slices between those whose sharpness is compared
 BLURRED = 0.25  # of the other cameras' sharpness: less is out of focus
 
 Slices = Float32[np.ndarray, "slice rows cols"]
-Picture = Float32[np.ndarray, "_ _"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +41,10 @@ class CameraMaps:
         residual: How unlike the other cameras' pictures are there, working pixels, rectified.
     """
 
-    composite: Picture
-    dioptres: Picture
-    confidence: Picture
-    residual: Picture
+    composite: AnyPicture
+    dioptres: AnyPicture
+    confidence: AnyPicture
+    residual: AnyPicture
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ def reconstruct_capture(
     return Reconstruction(poses, tuple(maps), factor)
 
 
-def _check_sharpness(sharp: Sequence[Picture], nominal: Nominal) -> None:
+def _check_sharpness(sharp: Sequence[AnyPicture], nominal: Nominal) -> None:
     """Raises if what is sharpest in one camera's sweep is plainly less sharp than in the others'."""
     levels = np.array([float(np.percentile(one, 90)) for one in sharp])
     for at, name in enumerate(nominal.names):
@@ -149,8 +149,8 @@ def _check_sharpness(sharp: Sequence[Picture], nominal: Nominal) -> None:
 
 
 def _on_frame(
-    values: Picture, poses: Poses, at: int, focal: float, factor: int, frame: tuple[int, int]
-) -> Picture:
+    values: AnyPicture, poses: Poses, at: int, focal: float, factor: int, frame: tuple[int, int]
+) -> AnyPicture:
     shape = frame[0] // MAP_FACTOR, frame[1] // MAP_FACTOR
     lens = poses.focals[at] / factor, poses.shifts[at] / factor
     return to_frame(values, *lens, poses.distortion, focal, shape, MAP_FACTOR / factor)

@@ -39,8 +39,8 @@ from dioptre.methods.measure import (
     sums_across,
     sums_down,
     window_edges,
-    workers,
 )
+from dioptre.resources import workers
 from dioptre.stack import GREEN_VIEWS, VIEW_CODES, codes_to_pixels
 
 MEASURES: Final = {**contrast.MEASURES, **stereo.MEASURES}

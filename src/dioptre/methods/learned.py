@@ -27,11 +27,10 @@ from jaxtyping import Float32
 
 from dioptre.errors import MethodError, NetworkError
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
-from dioptre.methods.measure import workers
 from dioptre.methods.model_card import Card as Card  # noqa: PLC0414  # handed on
 from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, workers
 from dioptre.stack import FocalStack
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Float32
 
-from dioptre.methods.measure import kernels, threads, workers
+from dioptre.methods.measure import kernels
+from dioptre.resources import threads, workers
 from dioptre.robust import NORMAL, weighted_median
 
 FULL, HALF = 1, 2  # pixels and rows that become one before views are compared; half size is softened

@@ -8,22 +8,19 @@ whole images; `dioptre.methods.frame` takes them over every patch of a frame at 
 A formula gets one `Sums` for each statistic it names, and returns one number for each image or patch.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from dioptre.errors import InputError, MethodError
+from dioptre.errors import MethodError
 from dioptre.posterior import Scores
+from dioptre.resources import threads, workers
 from dioptre.stack import FocalStack
 
-THREADS: Final = "DIOPTRE_THREADS"  # environment variable: how many cores a process may use
 MIN_SIZE: Final = 16  # pixels on a side: fewer would leave a measure nothing but borders
 CELL_ROWS: Final = 32  # the highest cell that the kernels allow
 ROUNDING: Final = 1e-12  # relative: differences of float64 sums below this are rounding errors
@@ -177,26 +174,6 @@ def patch_sums(images: Images, statistic: Statistic, codes: float, parts: Collec
     rows, cols = statistic.extent(*shape)
     cells = statistic.cells(images, codes, parts, cell_edges(rows), np.array([0, cols]))
     return Sums(cells.sum(axis=(2, 3)).T, rows * cols)
-
-
-def workers() -> int:
-    """Returns how many cores this process may use: as many as it is told, or all that it is given."""
-    told = os.environ.get(THREADS, "")
-    if told:
-        if not told.isdecimal() or int(told) < 1:
-            raise InputError(f"{THREADS} is a positive number of threads, not {told!r}")
-        return int(told)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@cache
-def threads(count: int) -> ThreadPoolExecutor:
-    """Returns threads that wait for work; starting new ones for every call costs as much as a measure."""
-    return ThreadPoolExecutor(count, thread_name_prefix="dioptre")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=threads.cache_clear)  # threads do not survive a fork
 
 
 def _chunks(images: int, pixels: int) -> Iterator[slice]:

@@ -18,7 +18,7 @@ from threading import Thread
 from typing import TypeVar
 
 from dioptre.errors import InputError
-from dioptre.methods.measure import THREADS, workers
+from dioptre.resources import THREADS, workers
 
 GRACE_S = 1.0
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Int
 
 from dioptre.autofocus.search import leaders_of
@@ -34,17 +33,14 @@ from dioptre.store.manifest import (
     begin_folder,
     clear_leftovers,
     hash_file,
-    iterate_parquet,
-    join_parquet,
     read_json,
-    read_parquet,
     write_file,
     write_json,
     write_manifest,
-    write_parquet,
 )
+from dioptre.store.parquet import check_table, iterate_parquet, join_parquet, pa, read_parquet, write_parquet
 from dioptre.store.patches import PatchStore, StoreFormat, open_patches
-from dioptre.store.schema import check_table, is_number
+from dioptre.store.schema import is_number
 
 KIND = "predictions"
 PREDICTIONS = "predictions.parquet"

@@ -5,16 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from dioptre.errors import FileError
 from dioptre.evaluate.predict import JUDGED, SCHEMA
 from dioptre.pipeline.predicting import KIND, PREDICTIONS
 from dioptre.problem import Problem
-from dioptre.store.manifest import MANIFEST, iterate_parquet, read_manifest
+from dioptre.store.manifest import MANIFEST, read_manifest
+from dioptre.store.parquet import check_table, iterate_parquet, pa, pc
 from dioptre.store.schema import PREDICTIONS as SCHEMA_OF_MANIFEST
-from dioptre.store.schema import check_table
 
 WHAT = "a folder of predictions"
 MAY_BE_NULL = ("sharp", *JUDGED)

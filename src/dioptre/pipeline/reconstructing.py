@@ -41,11 +41,11 @@ from dioptre.groundtruth.reconstruct import (
     reconstruct_capture,
     working_factor,
 )
-from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel, breathing, reference_focal_px
 from dioptre.pipeline.executors import run_pieces
 from dioptre.pipeline.importing.published import frames_without, refuse_missing
 from dioptre.pipeline.settings import Reconstruct
+from dioptre.resources import workers
 from dioptre.rig import ARM_M, CAMERAS, nominal_centres
 from dioptre.stacks.decoding import quiet_readers
 from dioptre.store import schema
@@ -59,11 +59,11 @@ from dioptre.store.manifest import (
     write_json,
     write_manifest,
 )
+from dioptre.store.npz import read_bundle
 from dioptre.store.published.frames import decode_frame
 from dioptre.store.published.layout import BLACK, WHITE, CaptureFiles, list_captures
 from dioptre.store.published.writing import (
     ROTATION,
-    read_arrays,
     write_array,
     write_arrays,
     write_maps,
@@ -257,7 +257,7 @@ def _reconstruct(
 def _depth(job: Job, rig: SharedRig | None, files: RigFiles) -> tuple[Reconstruction, tuple[int, int]]:
     """Returns poses and depth of a capture whose points were found, and the size of its frames."""
     sweeps, frame = _read(files)
-    adjusted = Adjusted.from_arrays(read_arrays(job.folder(files) / ADJUSTED))
+    adjusted = Adjusted.from_arrays(read_bundle(job.folder(files) / ADJUSTED))
     if rig is not None:
         adjusted = hold_rig(adjusted, rig)
     nominal = nominal_rig(job.settings, job.camera, job.known)

@@ -222,7 +222,7 @@ def _compared(data: Predicted, light: str) -> list[Example]:
 
 def _inputs(
     data: Predicted, gallery: ExampleSet, at: int, light: str
-) -> list[tuple[str, example_figures.Picture]]:
+) -> list[tuple[str, example_figures.BytePicture]]:
     """Returns what is seen of an example: both views, or in the dark the slice as exposed and brightened."""
     start = data.start(at)
     if light == "dark":

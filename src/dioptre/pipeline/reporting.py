@@ -19,9 +19,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from dioptre.errors import InputError, MissingExtraError
 from dioptre.evaluate import figures, formats
 from dioptre.evaluate.aggregate import READ, tally
@@ -35,6 +32,7 @@ from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.predicting import EXAMPLES
 from dioptre.pipeline.predictions import iterate_predictions, read_predictions_manifest
 from dioptre.pipeline.report_figures import Illustration, Predicted, illustrate
+from dioptre.store.parquet import pa, pc
 
 KIND: Final = "report"
 MARKDOWN, JSON, PAGE = "tables.md", "tables.json", "index.html"

@@ -25,12 +25,12 @@ from jaxtyping import Float32
 from dioptre.cameras.camera_presets import find_camera
 from dioptre.errors import InputError
 from dioptre.groundtruth.reconstruct import working_factor
-from dioptre.methods.measure import workers
 from dioptre.optics import CameraModel, reference_focal_px
 from dioptre.pipeline.executors import run_counted
 from dioptre.pipeline.settings import Captures, Simulation
 from dioptre.pipeline.simulate import conditions_of, photographs_of, read_textures, split_of
 from dioptre.posterior import DepthPrior
+from dioptre.resources import workers
 from dioptre.rig import nominal_centres
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.device import PhoneOptics

@@ -17,7 +17,7 @@ from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.focusability import LEAST, focus_contrast
 from dioptre.simulate.layout import KINDS, Layout, beyond, draw_depths, lay_out, mean_step
 from dioptre.simulate.lens import Actuator, index_errors, sweep
-from dioptre.simulate.light import Lighting, add_highlights, draw_exposure, draw_slope, draw_steps
+from dioptre.simulate.light import Lighting, Square, add_highlights, draw_exposure, draw_slope, draw_steps
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import PatchView, render_stack
 from dioptre.simulate.scene import Scene, diffract, fine_size, soften
@@ -43,8 +43,6 @@ PERIOD_PX = (12.0, 160.0)  # of a pattern that repeats, fine pixels
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
 SPARE = 2.0  # indices that the lens may go beyond its ladder, and a slanted surface beyond its median
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
-
-Picture = Float32[np.ndarray, "n n"]
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ def draw_surfaces(
     photographs: Sequence[Float32[np.ndarray, "_ _"]] = (),
     count: int = 4,
     size: int = 1024,
-) -> list[Picture]:
+) -> list[Square]:
     """Returns what a scene's surfaces look like, on the fine grid; their mean together is 1."""
     pictures = []
     for _ in range(count):
@@ -145,7 +143,7 @@ def draw_surfaces(
     return [picture / mean for picture in pictures]
 
 
-def draw_materials(rng: np.random.Generator, size: int, periodic: float = 0.0) -> list[Picture]:
+def draw_materials(rng: np.random.Generator, size: int, periodic: float = 0.0) -> list[Square]:
     """Returns two materials and print, of mean 1; how often the first one is a pattern that repeats."""
     height = log_uniform(rng, 16.0, 110.0)
     print_ = glyphs(size, rng, height)
@@ -167,7 +165,7 @@ def draw_materials(rng: np.random.Generator, size: int, periodic: float = 0.0) -
 def draw_patch(
     camera: CameraModel,
     device: PhoneOptics,
-    surfaces: Sequence[Picture],
+    surfaces: Sequence[Square],
     rng: np.random.Generator,
     conditions: Conditions,
     size: int = 128,
@@ -240,7 +238,7 @@ class Visible:
 
 def draw_visible(
     view: PatchView,
-    surfaces: Sequence[Picture],
+    surfaces: Sequence[Square],
     rng: np.random.Generator,
     conditions: Conditions,
     gain: float,
@@ -282,7 +280,7 @@ def draw_place(camera: CameraModel, size: int, rng: np.random.Generator) -> tupl
 
 def _draw_any_scene(
     camera: CameraModel,
-    surfaces: Sequence[Picture],
+    surfaces: Sequence[Square],
     view: PatchView,
     rng: np.random.Generator,
     conditions: Conditions,
@@ -300,7 +298,7 @@ def _draw_any_scene(
 def draw_scene(
     kind: str,
     camera: CameraModel,
-    surfaces: Sequence[Picture],
+    surfaces: Sequence[Square],
     view: PatchView,
     rng: np.random.Generator,
     conditions: Conditions,
@@ -315,7 +313,7 @@ def draw_scene(
     n, step = fine_size(view.size, margin), mean_step(camera.grid)
     slope = draw_slope(n, lighting, rng)
 
-    def painted() -> Picture:
+    def painted() -> Square:
         picture = crop_surface(surfaces[int(rng.integers(len(surfaces)))], n, rng)
         if rng.random() < lighting.highlights:
             picture = soften(add_highlights(picture, rng))
@@ -342,7 +340,7 @@ def crop_surface(
     return np.ascontiguousarray(np.rot90(part, 2 * int(rng.integers(2))))
 
 
-def _smooth(n: int, rng: np.random.Generator) -> Picture:
+def _smooth(n: int, rng: np.random.Generator) -> Square:
     """Returns a surface without detail: blank, or with soft lights and shadows that no focus makes sharp."""
     coarse = rng.normal(0, log_uniform(rng, 0.003, 0.4), (n // 120 + 4, n // 120 + 4)).astype(np.float32)
     grey = np.float32(log_uniform(rng, 0.2, 2.0))

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Float32, UInt16
 
 from dioptre.optics import CameraModel
-from dioptre.simulate.capture import RIM, Conditions, Picture, crop_surface, draw_place
+from dioptre.simulate.capture import RIM, Conditions, crop_surface, draw_place
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.layout import bend, draw_depths, mean_step
 from dioptre.simulate.lens import sweep
-from dioptre.simulate.light import draw_exposure, draw_slope
+from dioptre.simulate.light import Square, draw_exposure, draw_slope
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import PatchView, render
 from dioptre.simulate.scene import FINE, Layer, Scene, fine_size, soften
@@ -52,7 +52,7 @@ class WidePicture:
 def draw_wide_picture(
     camera: CameraModel,
     device: PhoneOptics,
-    surfaces: Sequence[Picture],
+    surfaces: Sequence[Square],
     rng: np.random.Generator,
     conditions: Conditions,
     size: int,
@@ -86,7 +86,7 @@ def draw_wide_picture(
 
 def draw_wide_scene(
     camera: CameraModel,
-    surfaces: Sequence[Picture],
+    surfaces: Sequence[Square],
     view: PatchView,
     rng: np.random.Generator,
     conditions: Conditions,
@@ -108,7 +108,7 @@ def draw_wide_scene(
     return Scene(tuple(layers), margin)
 
 
-def _draw_shape(n: int, size: int, rng: np.random.Generator) -> Picture:
+def _draw_shape(n: int, size: int, rng: np.random.Generator) -> Square:
     """Returns where a surface is, anywhere in the picture."""
     part = round(FINE * size * float(rng.uniform(SMALLEST, 1.0)))
     aside = n // 5

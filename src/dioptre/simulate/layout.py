@@ -11,8 +11,9 @@ from jaxtyping import Float32
 
 from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
-from dioptre.simulate.scene import FINE, Layer, Picture, soften
+from dioptre.simulate.scene import FINE, Layer, soften
 from dioptre.simulate.surface_texture import silhouette
+from dioptre.stack import Picture
 
 KINDS = {"plane": 0.36, "slant": 0.26, "curve": 0.1, "two": 0.2, "three": 0.08}  # how often each is
 FARTHEST_BEYOND = 14.0  # indices beyond an end of the ladder, at most

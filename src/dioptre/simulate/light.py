@@ -13,7 +13,7 @@ from dioptre.simulate.scene import FINE
 from dioptre.simulate.sensor import Noise
 from dioptre.simulate.texture import log_uniform
 
-Picture = Float32[np.ndarray, "n n"]
+Square = Float32[np.ndarray, "n n"]  # a picture that is as wide as it is high
 
 LESS_LIGHT = (8.0, 32.0)  # in the dark
 LEAST_DIMMED = 4.0  # a dark picture is darker by so much at least, whatever the gain
@@ -66,7 +66,7 @@ def draw_steps(slices: int, lighting: Lighting, rng: np.random.Generator) -> Flo
     return gain.astype(np.float32)
 
 
-def draw_slope(n: int, lighting: Lighting, rng: np.random.Generator) -> Picture:
+def draw_slope(n: int, lighting: Lighting, rng: np.random.Generator) -> Square:
     """Returns light that falls off over a surface of n x n fine pixels, 1 in its middle."""
     steep = lighting.slope * np.exp(rng.normal(0, 0.5))
     across, down = rng.normal(0, steep, 2) / (64 * FINE)
@@ -74,7 +74,7 @@ def draw_slope(n: int, lighting: Lighting, rng: np.random.Generator) -> Picture:
     return np.exp(down * along[:, None] + across * along[None, :]).astype(np.float32)
 
 
-def add_highlights(picture: Picture, rng: np.random.Generator) -> Picture:
+def add_highlights(picture: Square, rng: np.random.Generator) -> Square:
     """Returns a picture with a few points of light far above white."""
     picture = picture.copy()
     for _ in range(int(rng.integers(3, 40))):

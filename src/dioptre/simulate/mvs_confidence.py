@@ -20,14 +20,13 @@ from jaxtyping import Bool, Float32
 from dioptre.simulate import kernels
 from dioptre.simulate.frame import Origin, WorldView, aim, cast_surface
 from dioptre.simulate.sensor import LEVELS, Noise
+from dioptre.stack import Picture
 
 SQUARE: Final = 9  # working pixels along a side of what is compared
 REACH: Final = 17  # working pixels along a side of what a depth depends on
 LEAST_CONTRAST: Final = 0.012  # change from pixel to pixel over the mean, root mean square
 LEAST_SIGNAL: Final = 1.0  # the same over the noise
 MOST_RANGE: Final = 0.15  # dioptres within reach
-
-Picture = Float32[np.ndarray, "row col"]
 
 
 def sharp_picture(seen: WorldView, origin: Origin, shape: tuple[int, int]) -> tuple[Picture, Picture]:

@@ -25,15 +25,15 @@ from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.scene import FINE, Layer, Scene
 from dioptre.simulate.sensor import expose
+from dioptre.stack import AnyPicture
 
 STEP_PX = 0.25  # of blur diameter, on surfaces of varying depth
 HALVED_PX = 9.0  # from this diameter on, blur is done at half resolution
 HALVING_VARIANCE = 4.0  # 16 times what pooling 2 x 2 pixels adds to a kernel's variance, px^2
 SPARE = 3  # coarse pixels around a half-resolution patch, for interpolation
 
-Picture = Float32[np.ndarray, "_ _"]
 Views = Float32[np.ndarray, "2 _ _"]
-Sampler = Callable[[Picture, int], Picture]
+Sampler = Callable[[AnyPicture, int], AnyPicture]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ def _layer(
 ) -> tuple[Views, Views | None]:
     """Returns a layer's light and cover in both views."""
 
-    def sampled(picture: Picture, border: int) -> Picture:
+    def sampled(picture: AnyPicture, border: int) -> AnyPicture:
         return sample(picture, scene.margin, view, scale, principal_point, border)
 
     cover: Views | None
@@ -176,7 +176,7 @@ def blur_flat_layer(
 
 
 def blur_flat(
-    picture: Picture, alpha: Picture | None, diameter: float, view: PatchView, sampled: Sampler
+    picture: AnyPicture, alpha: AnyPicture | None, diameter: float, view: PatchView, sampled: Sampler
 ) -> Views:
     """Returns a layer at one depth in both views."""
     if abs(diameter) * view.spread.device.blur_gain(diameter) >= HALVED_PX:
@@ -188,7 +188,7 @@ def blur_flat(
 
 
 def _blur_flat_halved(
-    picture: Picture, alpha: Picture | None, diameter: float, view: PatchView, sampled: Sampler
+    picture: AnyPicture, alpha: AnyPicture | None, diameter: float, view: PatchView, sampled: Sampler
 ) -> Views:
     pair = view.spread.kernels(float(halved_diameter(diameter, view.spread.device)))
     border = pair.shape[1] // 2 + SPARE
@@ -198,8 +198,8 @@ def _blur_flat_halved(
 
 
 def _blur_surface(
-    picture: Picture,
-    alpha: Picture | None,
+    picture: AnyPicture,
+    alpha: AnyPicture | None,
     diameters: Float[np.ndarray, "rows cols"],
     view: PatchView,
     sampled: Sampler,
@@ -234,7 +234,7 @@ def kernel_levels(
     return steps - levels[0], pairs, half, halved
 
 
-def _covered(picture: Picture, alpha: Picture | None, border: int, sampled: Sampler) -> Picture:
+def _covered(picture: AnyPicture, alpha: AnyPicture | None, border: int, sampled: Sampler) -> AnyPicture:
     image = sampled(picture, border)
     return image if alpha is None else image * sampled(alpha, border)
 
@@ -245,7 +245,7 @@ def halved_diameter(diameter: Any, device: PhoneOptics) -> Any:
     return np.sign(diameter) * np.sqrt(diameter**2 - HALVING_VARIANCE / gain**2) / 2
 
 
-def pooled(image: Picture) -> Picture:
+def pooled(image: AnyPicture) -> AnyPicture:
     """Returns the means of 2 x 2 pixels."""
     return ((image[::2, ::2] + image[1::2, 1::2]) + (image[1::2, ::2] + image[::2, 1::2])) * np.float32(0.25)
 

@@ -15,14 +15,13 @@ from jaxtyping import Float, Float32
 
 from dioptre.errors import InputError
 from dioptre.optics import CameraModel, blur_in_focus
+from dioptre.stack import Picture
 
 FINE = 2
 # Sigma of what blurs even in focus: diffraction (0.17), residual aberrations (0.4) and the pixel's own width
 # (1 / sqrt 12), which for all but binned rows is one pixel.
 LENS_BLUR_PX = 0.52
 NO_SOFTER = 0.01  # px^2: what adds less to that is left out
-
-Picture = Float32[np.ndarray, "rows cols"]
 
 
 @dataclass(frozen=True, eq=False)

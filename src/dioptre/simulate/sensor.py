@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
-from dioptre.stack import codes_to_pixels
+from dioptre.stack import codes_to_pixels, upsample_rows
 
 BLACK, WHITE = 64.0, 1023.0
 LEVELS = WHITE - BLACK
@@ -104,19 +104,6 @@ def process(
         shown = np.rint(shown).astype(np.uint8)
         file = cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
         codes[...] = np.rint(BLACK + LEVELS / 255 * np.asarray(cv2.imdecode(file, cv2.IMREAD_GRAYSCALE)))
-    return out
-
-
-def upsample_rows(native: Float32[np.ndarray, "... native cols"]) -> Float32[np.ndarray, "... rows cols"]:
-    """Returns twice as many rows as native ones but the first and the last, by the published files' weights.
-
-    Row 2 k is a quarter of native row k - 1 and three quarters of native row k, row 2 k + 1 the mirror of
-    that: bilinear with half-pixel centres.
-    """
-    before, here, after = native[..., :-2, :], native[..., 1:-1, :], native[..., 2:, :]
-    out = np.empty((*native.shape[:-2], 2 * here.shape[-2], native.shape[-1]), dtype=np.float32)
-    out[..., ::2, :] = np.float32(0.25) * before + np.float32(0.75) * here
-    out[..., 1::2, :] = np.float32(0.75) * here + np.float32(0.25) * after
     return out
 
 

@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int32
 
+from dioptre.simulate.light import Square
 from dioptre.simulate.scene import FINE
 from dioptre.simulate.texture import log_uniform
 
 Points = Float[np.ndarray, "point 2"]
-Picture = Float32[np.ndarray, "n n"]
 
 CORNERS = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
 GRAIN_PX = 1.2  # sigma of the finest grain, fine pixels
@@ -97,7 +97,7 @@ class Thing:
 
 
 def paint(
-    materials: Sequence[Picture], clutter: Clutter, size: int, rng: np.random.Generator
+    materials: Sequence[Square], clutter: Clutter, size: int, rng: np.random.Generator
 ) -> Float32[np.ndarray, "{size} {size}"]:
     """Returns a picture of clutter; radiance 1 is that of a white sheet in full light.
 
@@ -129,14 +129,14 @@ def paint(
     return picture * _shadows(clutter, size, rng)
 
 
-def _grain(size: int, rng: np.random.Generator) -> Picture:
+def _grain(size: int, rng: np.random.Generator) -> Square:
     """Returns fine grain of deviation 1, mostly of one to three fine pixels."""
     white = rng.standard_normal((size, size), dtype=np.float32)
     soft = cv2.GaussianBlur(white, (0, 0), GRAIN_PX)
     return soft * np.float32(2 * np.sqrt(np.pi) * GRAIN_PX)
 
 
-def _stretch(material: Picture, along: int, times: float) -> Picture:
+def _stretch(material: Square, along: int, times: float) -> Square:
     """Returns a material drawn out along the columns (0) or the rows (1)."""
     n = len(material)
     part = max(8, round(n / times))
@@ -210,7 +210,7 @@ def _thing(
     )
 
 
-def _lay(thing: Thing, number: int, which: Int32[np.ndarray, "n n"], light: Picture) -> None:
+def _lay(thing: Thing, number: int, which: Int32[np.ndarray, "n n"], light: Square) -> None:
     """Lays a thing over what is there."""
     c, s = np.cos(thing.angle), np.sin(thing.angle)
     turn = np.array([[c, s], [-s, c]])
@@ -246,7 +246,7 @@ def _shade(
     return np.float32(0.15) + np.float32(0.85) * np.maximum(lit, 0).astype(np.float32)
 
 
-def _shadows(clutter: Clutter, size: int, rng: np.random.Generator) -> Picture:
+def _shadows(clutter: Clutter, size: int, rng: np.random.Generator) -> Square:
     """Returns the light that cast shadows leave, with their penumbras."""
     coarse = 8
     light = np.ones((size // coarse, size // coarse), np.float32)

@@ -22,11 +22,10 @@ from dioptre.simulate.render import (
     sample,
 )
 from dioptre.simulate.scene import Layer, Scene
+from dioptre.stack import AnyPicture
 
 NOTHING, EDGE, INSIDE = 0, 1, 2  # what a pixel sees of a layer
 PRESENT = 1e-4  # of alpha: less is nothing, and as much less than 1 is whole
-
-Picture = Float32[np.ndarray, "_ _"]
 
 
 def render_tile(scene: Scene, view: PatchView, focus: float, principal_point: tuple[float, float]) -> Views:
@@ -60,7 +59,7 @@ def _blurred(
 ) -> tuple[Views, Views | None]:
     """Returns a layer's light and cover in both views."""
 
-    def sampled(picture: Picture, border: int) -> Picture:
+    def sampled(picture: AnyPicture, border: int) -> AnyPicture:
         return sample(picture, scene.margin, view, scale, principal_point, border)
 
     if isinstance(layer.depth, float):
@@ -81,8 +80,8 @@ def _blurred(
 
 
 def _gather(
-    image: Picture,
-    alpha: Picture | None,
+    image: AnyPicture,
+    alpha: AnyPicture | None,
     pairs: Float32[np.ndarray, "level 2 n n"],
     which: Int[np.ndarray, "rows cols"],
     half: int,
@@ -100,7 +99,7 @@ def _gather(
     return light, cover
 
 
-def _state(alpha: Picture, half: int) -> UInt8[np.ndarray, "_ _"]:
+def _state(alpha: AnyPicture, half: int) -> UInt8[np.ndarray, "_ _"]:
     """Returns what each pixel can see of a layer if light comes from no farther than `half` pixels."""
     reach = np.ones((2 * half + 1, 2 * half + 1), np.uint8)
     inner = slice(half, -half)

@@ -29,8 +29,8 @@ from dioptre.simulate.light import Lighting
 from dioptre.simulate.scene import FINE
 from dioptre.simulate.surface_texture import SHAPES, Clutter
 from dioptre.simulate.texture import log_uniform
+from dioptre.stack import Picture
 
-Picture = Float32[np.ndarray, "rows cols"]
 Vector = Float[np.ndarray, "3"]
 Matrix = Float[np.ndarray, "3 3"]
 

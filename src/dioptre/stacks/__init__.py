@@ -10,7 +10,6 @@ video        the frames of a video
 microscopes  Zarr, .nd2, .czi
 positions    where the lens was at each slice
 filenames    what the names of picture files say
+bayer        green of a mosaic
 decoding     one picture: bytes to codes; encoding: codes to bytes
-headers      how much memory a file takes once it is decoded
-limits       how long files of words and numbers may be
 """

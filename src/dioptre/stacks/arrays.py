@@ -3,6 +3,9 @@
 An .npy is mapped, not loaded: what is not touched is not read.
 """
 
+import io
+import math
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -10,12 +13,12 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_array
 from dioptre.stacks.decoding import first_line
-from dioptre.stacks.headers import MOST_HEADER, array_bytes
-from dioptre.stacks.limits import refuse_larger
 
 ARRAY_SUFFIXES = (".npy", ".npz")
+MOST_HEADER = 1 << 20  # bytes of the head of an array: far more than any has
 STACK_NAMES = ("stack", "pixels")  # what an .npz with several arrays calls its stack
 
 
@@ -52,20 +55,8 @@ def _load_array(path: Path) -> Shaped[np.ndarray, "..."]:
         file.seek(0)
         with np.load(file, allow_pickle=False) as arrays:
             name = _stack_name(path, arrays.files)
-            _refuse_bomb(path, arrays.zip, name)
+            refuse_larger(path, member_bytes(arrays.zip, name), StackFileError)
             return np.asarray(arrays[name])
-
-
-def _refuse_bomb(path: Path, archive: zipfile.ZipFile, name: str) -> None:
-    """Raises if an array of an .npz takes too much memory, or more than its file holds."""
-    member = archive.getinfo(name if name in archive.namelist() else f"{name}.npy")
-    with archive.open(member) as file:
-        size, head, _ = array_bytes(file.read(MOST_HEADER))
-    refuse_larger(path, size, StackFileError)
-    if head + size != member.file_size:
-        raise StackFileError(
-            f"{path}: the array {name} is damaged: it has {member.file_size} bytes, not {head + size}"
-        )
 
 
 def _stack_name(path: Path, names: list[str]) -> str:
@@ -79,3 +70,42 @@ def _stack_name(path: Path, names: list[str]) -> str:
         f"{path} holds the arrays {', '.join(names) or '(none)'}; "
         f"the stack is the only one, or called {' or '.join(STACK_NAMES)}"
     )
+
+
+def member_bytes(archive: zipfile.ZipFile, name: str) -> int:
+    """Returns how many bytes an array of an .npz takes.
+
+    Raises:
+        KeyError: If it holds no such array.
+        ValueError: If the array has another number of bytes than its head tells.
+        Exception: As `array_bytes` does.
+    """
+    member = archive.getinfo(name if name in archive.namelist() else f"{name}.npy")
+    with archive.open(member) as file:
+        size, head, _ = array_bytes(file.read(MOST_HEADER))
+    if head + size != member.file_size:
+        raise ValueError(f"the array {name} is damaged: it has {member.file_size} bytes, not {head + size}")
+    return size
+
+
+def array_bytes(begin: bytes) -> tuple[int, int, tuple[int, ...]]:
+    """Returns how many bytes the array of an .npy takes, how many its head does, and its shape.
+
+    Args:
+        begin: The first MOST_HEADER bytes of the file, or all of it.
+
+    Raises:
+        ValueError: If it is no .npy, or holds objects.
+        Exception: Whatever NumPy raises for a damaged head.
+    """
+    head = io.BytesIO(begin)
+    version = np.lib.format.read_magic(head)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a damaged head Python says what it thinks of its letters
+        shape, _, dtype = read(head)
+    if dtype.hasobject:
+        raise ValueError("it holds objects, not numbers")
+    if any(length < 0 for length in shape):
+        raise ValueError(f"its shape is {shape}")
+    return math.prod(shape) * dtype.itemsize, head.tell(), shape

@@ -5,6 +5,7 @@ resolution, so that the colours, which mostly are not, need not be decoded. Noth
 """
 
 import io
+import math
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -15,11 +16,11 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Shaped, UInt16
 
 from dioptre.errors import MissingExtraError, StackFileError
-from dioptre.stacks.headers import picture_bytes
-from dioptre.stacks.limits import refuse_larger
+from dioptre.resources import refuse_larger, why_opencv_refused
+from dioptre.stacks.bayer import mean_green
 
 RAW_SUFFIXES = (".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw")
 HEIF_SUFFIXES = (".heic", ".heif")
@@ -27,11 +28,13 @@ PLAIN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".pgm", ".we
 PICTURE_SUFFIXES = (*PLAIN_SUFFIXES, *HEIF_SUFFIXES, *RAW_SUFFIXES)
 DISPLAY_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", *HEIF_SUFFIXES)  # with a gamma, if of 8 bits
 JPEG = b"\xff\xd8\xff"  # how such a file begins
+TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+KINDS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"BM", b"P2", b"P3", b"P5", b"P6", b"RIFF", b"GIF8", *TIFF)
 
-Picture = Shaped[np.ndarray, "row col"]
+CodedPicture = Shaped[np.ndarray, "row col"]
 
 
-def decode_file(file: Path) -> Picture:
+def decode_file(file: Path) -> CodedPicture:
     """Returns the picture of a file, as `decode_picture` does; also of camera raw files and HEIF.
 
     Raises:
@@ -47,7 +50,7 @@ def decode_file(file: Path) -> Picture:
     return decode_picture(file.read_bytes(), str(file))  # OpenCV opens only some paths by itself
 
 
-def decode_picture(data: bytes, name: str) -> Picture:
+def decode_picture(data: bytes, name: str) -> CodedPicture:
     """Returns the picture that a file's bytes hold, at its full bit depth: green, or the luma of a JPEG.
 
     Args:
@@ -63,17 +66,8 @@ def decode_picture(data: bytes, name: str) -> Picture:
         raise StackFileError(f"{name} is an empty file")
     if _is_broken_png(data):
         raise StackFileError(f"{name} is a damaged PNG, or cut short")
-    try:
-        size = picture_bytes(data)
-    except ValueError as error:
-        raise StackFileError(f"{name} cannot be read as a picture: {error}") from None
-    refuse_larger(name, size or 0, StackFileError)
-    try:
-        luma = cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION
-        how = luma if data.startswith(JPEG) else cv2.IMREAD_UNCHANGED
-        picture = cv2.imdecode(np.frombuffer(data, np.uint8), how)
-    except cv2.error as error:
-        raise StackFileError(f"{name} cannot be read as a picture: {first_line(error)}") from error
+    luma = cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION
+    picture = _decode(data, name, luma if data.startswith(JPEG) else cv2.IMREAD_UNCHANGED)
     if picture is None or picture.size == 0:
         raise StackFileError(
             f"{name} cannot be read as a picture: it is damaged, cut short or something else"
@@ -81,10 +75,47 @@ def decode_picture(data: bytes, name: str) -> Picture:
     return green(picture)
 
 
+def _decode(data: bytes, name: str, how: int) -> Shaped[np.ndarray, "..."] | None:
+    """Returns what OpenCV makes of a picture of the kinds that it may read; None for nothing.
+
+    Raises:
+        StackFileError: If it would take too much memory.
+    """
+    import cv2  # noqa: PLC0415 (start-up time)
+
+    if not data.startswith(KINDS) and data[4:8] != b"ftyp":  # AVIF
+        return None
+    if data.startswith(TIFF):
+        refuse_larger(name, _tiff_bytes(data), StackFileError)
+    try:
+        return cv2.imdecode(np.frombuffer(data, np.uint8), how)
+    except cv2.error as error:
+        if (why := why_opencv_refused(name, error)) is not None:
+            raise StackFileError(why) from None
+        return None
+
+
+def _tiff_bytes(data: bytes) -> int:
+    """Returns how many bytes the first page of a TIFF takes, or one of its tiles; 0 if nobody can tell.
+
+    OpenCV counts pixels alone, which may be of 32 bytes, and not those of a tile, which may be larger than
+    the picture.
+    """
+    import tifffile  # noqa: PLC0415 (start-up time)
+
+    try:
+        with quiet_readers(), tifffile.TiffFile(io.BytesIO(data)) as tiff:
+            page: Any = tiff.pages.first
+            return max(page.nbytes, math.prod(page.chunks) * page.dtype.itemsize)
+    except Exception:  # a damaged TIFF raises nearly anything; decoding it will tell
+        return 0
+
+
 def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
     """Returns the colours of a picture, red first, for showing; None if it has none, or OpenCV cannot tell.
 
     Raises:
+        StackFileError: If it would take too much memory.
         OSError: If it cannot be read.
     """
     import cv2  # noqa: PLC0415 (start-up time)
@@ -92,19 +123,13 @@ def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
     data = file.read_bytes()
     if file.suffix.lower() not in PLAIN_SUFFIXES or not data or _is_broken_png(data):
         return None
-    try:
-        refuse_larger(file, picture_bytes(data) or 0, StackFileError)
-        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    except StackFileError:
-        raise
-    except (cv2.error, ValueError):  # an unknown kind of picture, or a damaged one
-        return None
+    picture = _decode(data, str(file), cv2.IMREAD_UNCHANGED)
     if picture is None or picture.ndim != 3 or picture.shape[2] not in (3, 4):
         return None
     return np.ascontiguousarray(picture[..., 2::-1])
 
 
-def _decode_raw(file: Path) -> Picture:
+def _decode_raw(file: Path) -> CodedPicture:
     """Returns the green of a camera raw file, black subtracted: the mean of the two greens of a Bayer cell.
 
     So a picture has half the rows and columns of the sensor. It is linear.
@@ -119,20 +144,20 @@ def _decode_raw(file: Path) -> Picture:
             refuse_larger(file, 2 * raw.sizes.raw_height * raw.sizes.raw_width, StackFileError)
             codes, colours = raw.raw_image_visible, raw.raw_colors_visible
             names, black = raw.color_desc, raw.black_level_per_channel
-            return mean_green(codes, colours[:2, :2], names, black)
+            return green_of_raw(codes, colours[:2, :2], names, black)
     except StackFileError:
         raise
     except Exception as error:  # a damaged file raises nearly anything
         raise StackFileError(f"{file} cannot be read as a camera raw file: {first_line(error)}") from error
 
 
-def mean_green(
+def green_of_raw(
     codes: Shaped[np.ndarray, "row col"],
     cell: Shaped[np.ndarray, "2 2"],
     names: bytes,
     black: Sequence[int],
-) -> Shaped[np.ndarray, "half_row half_col"]:
-    """Returns the mean of the two greens of each Bayer cell, black subtracted.
+) -> UInt16[np.ndarray, "half_row half_col"]:
+    """Returns the mean of the two greens of each Bayer cell, black subtracted, as whole codes.
 
     Args:
         codes: The mosaic.
@@ -146,14 +171,12 @@ def mean_green(
     greens = [place for place in np.ndindex(2, 2) if names[int(cell[place])] == ord("G")]
     if len(greens) != 2:
         raise StackFileError(f"a mosaic of {names.decode(errors='replace')} is no Bayer mosaic")
-    rows, cols = (length - length % 2 for length in codes.shape)
-    total = np.zeros((rows // 2, cols // 2), np.int32)
-    for row, col in greens:
-        total += codes[row:rows:2, col:cols:2].astype(np.int32) - int(black[int(cell[row, col])])
-    return np.clip((total + 1) >> 1, 0, 65535).astype(np.uint16)
+    one, other = greens
+    mean = mean_green(codes, (one, other), (float(black[int(cell[one])]), float(black[int(cell[other])])))
+    return np.clip(np.floor(mean + np.float32(0.5)), 0, 65535).astype(np.uint16)
 
 
-def _decode_heif(file: Path) -> Picture:
+def _decode_heif(file: Path) -> CodedPicture:
     """Returns the green of an HEIF picture."""
     try:
         import pillow_heif  # noqa: PLC0415 (an extra)

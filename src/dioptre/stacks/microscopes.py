@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, MissingExtraError, StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_array
 from dioptre.stacks.decoding import first_line, green
-from dioptre.stacks.limits import refuse_larger
 from dioptre.stacks.pictures import Window
 
 EXTRAS: Final = {".zarr": "zarr", ".nd2": "nd2", ".czi": "czi"}

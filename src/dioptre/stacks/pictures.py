@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.errors import InputError, StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.decoding import white_of
-from dioptre.stacks.limits import refuse_larger
 
 PIXEL_BYTES = 4  # of what codes become
 

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import StackFileError
+from dioptre.resources import read_text
 from dioptre.stacks.decoding import PICTURE_SUFFIXES
 from dioptre.stacks.filenames import NUMBER
-from dioptre.stacks.limits import read_text
 
 POSITION_FORMS = (
     'the word "names", a list such as 0.2,0.4,0.6, a start:step such as 0:0.5, or a file of numbers'

@@ -15,17 +15,17 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.decoding import (
     DISPLAY_SUFFIXES,
     PICTURE_SUFFIXES,
     PLAIN_SUFFIXES,
-    Picture,
+    CodedPicture,
     decode_colours,
     decode_file,
     quiet_readers,
 )
 from dioptre.stacks.filenames import natural_key, numbering, series_pattern, view_of, with_view, without_view
-from dioptre.stacks.limits import refuse_larger
 from dioptre.stacks.microscopes import reader_elsewhere
 from dioptre.stacks.pictures import Colours, Pictures, Views, Window
 from dioptre.stacks.tiff import TIFF_SUFFIXES, count_pages, open_tiff
@@ -146,7 +146,7 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     )
 
 
-def _read_alike(file: Path, window: Window, first: Path, like: Picture) -> Shaped[np.ndarray, "h w"]:
+def _read_alike(file: Path, window: Window, first: Path, like: CodedPicture) -> Shaped[np.ndarray, "h w"]:
     """Returns a part of a picture that must have the size and the bit depth of the first one."""
     if file == first:
         return window.cut(like)
@@ -161,7 +161,7 @@ def _read_alike(file: Path, window: Window, first: Path, like: Picture) -> Shape
     return window.cut(picture)
 
 
-def _map_picture(file: Path) -> Picture | None:
+def _map_picture(file: Path) -> CodedPicture | None:
     """Returns the picture of an uncompressed TIFF of one page without reading it yet; None of any other."""
     try:
         array = open_tiff(file).array
@@ -174,7 +174,7 @@ def _map_picture(file: Path) -> Picture | None:
     )
 
 
-def _describe(picture: Picture) -> str:
+def _describe(picture: CodedPicture) -> str:
     rows, cols = picture.shape
     return f"{cols} x {rows} pixels of {picture.dtype}"
 

@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
+from dioptre.resources import refuse_larger, why_opencv_refused
 from dioptre.stacks.axes import ALL, MOST_COLOURS, Volume, Wanted, volume_of_array
 from dioptre.stacks.decoding import first_line, green, quiet_readers
-from dioptre.stacks.limits import refuse_larger
 from dioptre.stacks.pictures import Window
 
 TIFF_SUFFIXES = (".tif", ".tiff")
@@ -175,10 +175,13 @@ def _decode_by_opencv(path: Path, at: int) -> Shaped[np.ndarray, "row col"]:
     """Returns the green or grey of a page, read by OpenCV."""
     import cv2  # noqa: PLC0415 (start-up time)
 
-    done, pages = cv2.imreadmulti(str(path), at, 1, flags=cv2.IMREAD_UNCHANGED)
-    if not done:  # perhaps a path that OpenCV does not open
-        done, pages = cv2.imdecodemulti(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
-        pages = pages[at : at + 1]
+    try:
+        done, pages = cv2.imreadmulti(str(path), at, 1, flags=cv2.IMREAD_UNCHANGED)
+        if not done:  # perhaps a path that OpenCV does not open
+            done, pages = cv2.imdecodemulti(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
+            pages = pages[at : at + 1]
+    except cv2.error as error:
+        raise StackFileError(why_opencv_refused(path, error) or f"{path} is damaged") from None
     if not done or not pages:
         raise StackFileError(f"{path} is damaged, or compressed in a way that is not supported")
     return green(pages[0])

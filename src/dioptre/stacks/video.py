@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import StackFileError
+from dioptre.resources import refuse_larger
 from dioptre.stacks.axes import Volume
 from dioptre.stacks.decoding import green, quiet_readers
-from dioptre.stacks.limits import refuse_larger
 from dioptre.stacks.pictures import Window
 
 FILM_SUFFIXES = (".mp4", ".mov", ".avi", ".mkv", ".webm", ".m4v", ".mpg", ".gif")

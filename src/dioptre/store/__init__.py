@@ -8,6 +8,7 @@ packing       frames in as few bits as hold them; kernels: the compiled part
 format        what all patches of a store have in common
 table         rows of patches, checked, and their tables
 schema        what tables and JSON files must hold
+parquet       tables in Parquet files, the door to pyarrow
 manifest      how a folder is begun, resumed and completed; whole files
 lock          one writer for each folder
 checksums     whether stored pixels are what was written

@@ -34,7 +34,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float32, Int, UInt16
 
 from dioptre.errors import FileError, InputError
@@ -59,6 +58,7 @@ from dioptre.store.packing import (
     pack_frame,
     read_frames,
 )
+from dioptre.store.parquet import pa
 from dioptre.store.shards import (
     Check,
     ShardWriter,

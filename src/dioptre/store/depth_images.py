@@ -20,6 +20,7 @@ from jaxtyping import Float32, Float64, Shaped, UInt16
 
 from dioptre import __version__
 from dioptre.errors import FileError, InputError
+from dioptre.stack import codes_to_pixels, upsample_rows
 from dioptre.store.format import StoreFormat
 from dioptre.store.manifest import (
     MANIFEST,
@@ -31,7 +32,6 @@ from dioptre.store.manifest import (
     write_manifest,
 )
 from dioptre.store.npz import read_bundle
-from dioptre.store.patch_shards import codes_to_patch
 from dioptre.store.schema import WIDE_PICTURES
 
 KIND, WHAT = "wide-pictures", "a store of wide pictures"
@@ -172,9 +172,8 @@ class DepthImages:
             size: Rows and columns.
         """
         codes, defocus = self._arrays
-        pixels = np.empty((2, size, size), np.float32)
         native = codes[picture][:, row // 2 : (row + size) // 2 + 2, col : col + size]
-        codes_to_patch(native, self.form, pixels)
+        pixels = codes_to_pixels(upsample_rows(native.astype(np.float32)), self.form.black, self.form.white)
         at, length = (row // self.scale, col // self.scale), size // self.scale
         return pixels, defocus[picture, at[0] : at[0] + length, at[1] : at[1] + length]
 

@@ -6,10 +6,6 @@
 Where the codes are is the business of each kind of store. While one is being written, writing.json holds what
 is being written; it becomes the manifest. Files are written under a temporary name (*.dioptre-partial) and
 renamed. One process writes a folder at a time (`dioptre.store.lock`).
-
-The hash of a whole store is the SHA-256 of lines, each UTF-8 with a newline: those that its kind of store
-lists, then each row of patches.parquet as a JSON object. JSON has sorted keys and no spaces, so that this
-hash does not depend on pyarrow.
 """
 
 import hashlib
@@ -22,12 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from dioptre import __version__
 from dioptre.errors import DioptreError, FileError, InputError
-from dioptre.stacks.limits import refuse_larger
+from dioptre.resources import refuse_larger
 from dioptre.store.format import StoreFormat
 from dioptre.store.lock import LOCK
 
@@ -37,13 +30,6 @@ MANIFEST = "manifest.json"
 WRITING = "writing.json"
 TABLE = "patches.parquet"
 PARTIAL = ".dioptre-partial"
-FIXED: Mapping[str, Any] = {  # settings of Parquet files
-    "version": "2.6",
-    "compression": "zstd",
-    "compression_level": 3,
-    "use_dictionary": True,
-    "data_page_version": "1.0",
-}
 
 
 # Writing
@@ -123,13 +109,6 @@ def _first_difference(begun: object, wanted: object, name: str = "") -> str | No
     return None if begun == wanted else f"{name} {reprlib.repr(begun)}, not {reprlib.repr(wanted)}"
 
 
-def finish_folder(folder: Path, table: pa.Table, manifest: Mapping[str, Any]) -> None:
-    """Writes the table of all rows, then the manifest, which contains the plan."""
-    clear_leftovers(folder)
-    write_file(folder / TABLE, lambda file: write_parquet(table, file))
-    write_manifest(folder, manifest)
-
-
 def clear_leftovers(folder: Path) -> None:
     """Deletes files that a stopped run has half written."""
     for leftover in folder.rglob(f"*{PARTIAL}"):
@@ -156,16 +135,6 @@ def hash_folder(folder: Path, below: Iterable[str]) -> dict[str, list[str]]:
         files = sorted(one for one in first.rglob("*") if one.is_file()) if first.is_dir() else [first]
         found |= {one.relative_to(folder).as_posix(): [hash_file(one)] for one in files if one.is_file()}
     return found
-
-
-def hash_store(lines: Iterable[str], table: pa.Table) -> str:
-    """Returns the SHA-256 of a whole store, as the head of this module describes it."""
-    digest = hashlib.sha256()
-    for line in lines:
-        digest.update(f"{line}\n".encode())
-    for row in table.to_pylist():
-        digest.update(f"{canonical(row, allow_nan=True)}\n".encode())
-    return digest.hexdigest()
 
 
 # Reading
@@ -228,40 +197,6 @@ def unnamed(path: Path) -> Iterator[Path]:
         raise
 
 
-def write_parquet(table: pa.Table, file: BinaryIO) -> None:
-    """Writes a table with settings that are all fixed, so that the same rows give the same bytes."""
-    join_parquet([table], table.schema, file)
-
-
-def join_parquet(tables: Iterable[pa.Table], schema: pa.Schema, file: BinaryIO) -> int:
-    """Writes tables one after the other into one, of which one at a time is in memory; returns its rows."""
-    rows = 0
-    with pq.ParquetWriter(file, schema, **FIXED) as writer:
-        for table in tables:
-            writer.write_table(table, row_group_size=1 << 16)
-            rows += len(table)
-    return rows
-
-
-def read_parquet(path: Path) -> pa.Table:
-    """Returns a table without starting pyarrow's threads, which a later fork would lose."""
-    try:
-        with pq.ParquetFile(path) as file:
-            refuse_larger(path, _table_bytes(file.metadata))
-            return file.read(use_threads=False)
-    except FileError:
-        raise
-    except (OSError, MemoryError, OverflowError, ValueError, TypeError, pa.ArrowException) as error:
-        raise FileError(f"{path} cannot be read: {(str(error) or repr(error)).splitlines()[0]}") from None
-
-
-def _table_bytes(metadata: pq.FileMetaData) -> int:
-    """Returns how many bytes a table takes at least, as its file tells: a value has one or more."""
-    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-    stored = sum(group.total_byte_size for group in groups)
-    return max(stored, metadata.num_rows * metadata.num_columns)
-
-
 def write_json(path: Path, entries: Mapping[str, Any]) -> None:
     """Writes a JSON object, one of which there is for the same entries."""
     text = json.dumps(entries, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
@@ -290,18 +225,3 @@ def _refuse_constant(name: str) -> None:
 def canonical(entries: object, allow_nan: bool = False) -> str:
     """Returns JSON of which there is one for the same entries."""
     return json.dumps(entries, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=allow_nan)
-
-
-def iterate_parquet(path: Path, columns: Iterable[str]) -> Iterator[pa.Table]:
-    """Yields some columns of a table, some rows at a time, so that it need not fit into memory."""
-    names = list(columns)
-    try:
-        with pq.ParquetFile(path) as file:
-            missing = sorted(set(names) - set(file.schema_arrow.names))
-            if missing:
-                have = ", ".join(file.schema_arrow.names)
-                raise FileError(f"{path} has no column {missing[0]}; it has {have}")
-            for batch in file.iter_batches(1 << 16, columns=names, use_threads=False):
-                yield pa.Table.from_batches([batch])
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        raise FileError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None

@@ -8,14 +8,15 @@ import struct
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from dioptre.errors import MapFileError, StackFileError
+from dioptre.errors import MapFileError, MissingExtraError, StackFileError
+from dioptre.resources import refuse_larger
+from dioptre.stacks.arrays import MOST_HEADER, array_bytes
 from dioptre.stacks.decoding import PICTURE_SUFFIXES, decode_picture, first_line, quiet_readers
-from dioptre.stacks.headers import MOST_HEADER, array_bytes
-from dioptre.stacks.limits import refuse_larger
 
 EXR_MAGIC = b"\x76\x2f\x31\x01"
 EXR_PLAIN = 2  # version 2, and none of the flags for tiles, long names, deep data or several parts
@@ -83,9 +84,9 @@ def decode_exr(data: bytes, name: str) -> Float[np.ndarray, "map_row map_col"]:
 
     Raises:
         MapFileError: If it is damaged, cut short or has no such channel.
+        MissingExtraError: If OpenEXR is not there.
     """
-    import OpenEXR  # noqa: PLC0415 (start-up time)
-
+    library = openexr()
     if not data.startswith(EXR_MAGIC):
         raise MapFileError(f"{name} is not an OpenEXR file")
     if _is_cut_exr(data):
@@ -93,13 +94,22 @@ def decode_exr(data: bytes, name: str) -> Float[np.ndarray, "map_row map_col"]:
     refuse_larger(name, _exr_bytes(data), MapFileError)
     try:
         with redirect_stdout(None):  # where it prints what it finds wrong
-            channels = OpenEXR.File(io.BytesIO(data), separate_channels=True).channels()
+            channels = library.File(io.BytesIO(data), separate_channels=True).channels()
     except Exception as error:  # RuntimeError, TypeError, MemoryError, ...
         raise MapFileError(f"{name} is not a readable OpenEXR file: {first_line(error)}") from None
     chosen = next(iter(channels)) if len(channels) == 1 else "R"
     if chosen not in channels:
         raise MapFileError(f"{name} has the channels {', '.join(channels)}; a map has one, or one called R")
     return np.asarray(channels[chosen].pixels, dtype=np.float32)
+
+
+def openexr() -> Any:
+    """Returns the library OpenEXR, imported on first use; a missing one is named with its remedy."""
+    try:
+        import OpenEXR  # noqa: PLC0415 (an extra)
+    except ImportError:
+        raise MissingExtraError("maps in .exr files need OpenEXR: pip install 'dioptre[data]'") from None
+    return OpenEXR
 
 
 def _is_cut_exr(data: bytes) -> bool:

@@ -24,9 +24,9 @@ from jaxtyping import Bool, Float, Shaped, UInt16
 
 from dioptre.errors import FileError, InputError, MapFileError, StackFileError
 from dioptre.optics import CameraModel, FocusGrid, metres_to_dioptres, read_toml
+from dioptre.resources import read_text
 from dioptre.stacks.axes import Wanted
 from dioptre.stacks.formats import read_pictures
-from dioptre.stacks.limits import read_text
 from dioptre.store.format import StoreFormat
 from dioptre.store.labels import FrameSize, Labels, map_factor
 from dioptre.store.maps import read_map

@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float32, Int, UInt16
 
 from dioptre.errors import FileError, InputError
 from dioptre.store.checksums import CheckedPages, no_pages
 from dioptre.store.format import StoreFormat
 from dioptre.store.manifest import MANIFEST, canonical, described_by, plain_json, plan_of
+from dioptre.store.parquet import pa
 from dioptre.store.shards import (
     Check,
     ShardWriter,
@@ -338,26 +338,3 @@ def _read_npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
     np.lib.format.read_magic(file)
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     return shape, dtype
-
-
-def codes_to_patch(
-    native: UInt16[np.ndarray, "view native_row col"],
-    form: StoreFormat,
-    out: Float32[np.ndarray, "view row col"],
-) -> None:
-    """Fills out (contiguous) with pixels: upsampled if need be, then scaled and clipped.
-
-    Quarters of 16-bit codes are exact in float32, so the result is `codes_to_pixels` of the upsampled codes.
-    """
-    codes = np.subtract(native, np.float32(form.black), dtype=np.float32)
-    if form.rows_per_native == 1:
-        out[...] = codes
-    else:
-        quarter = codes * np.float32(0.25)
-        codes -= quarter
-        inner = codes[:, 1:-1]
-        pairs = out.reshape(len(out), out.shape[1] // 2, 2, out.shape[2])  # a view of out
-        np.add(quarter[:, :-2], inner, out=pairs[:, :, 0])
-        np.add(inner, quarter[:, 2:], out=pairs[:, :, 1])
-    out *= np.float32(1.0 / (form.white - form.black))
-    np.clip(out, 0.0, 1.0, out=out)

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float32, Int, Shaped
 
 from dioptre.errors import FileError, InputError
+from dioptre.resources import refuse_larger
 from dioptre.stack import FocalStack
-from dioptre.stacks.limits import refuse_larger
 from dioptre.store.format import StoreFormat, check_corners, check_frame
 from dioptre.store.labels import patch_where
-from dioptre.store.manifest import LAYOUT, MANIFEST, TABLE, described_by, read_manifest, read_parquet
+from dioptre.store.manifest import LAYOUT, MANIFEST, TABLE, described_by, read_manifest
+from dioptre.store.parquet import pa, read_parquet
 from dioptre.store.patch_shards import KIND, ShardReader, StoreWriter
 from dioptre.store.schema import STORES
 from dioptre.store.shards import Check

@@ -1,7 +1,7 @@
 """What the files between commands must hold: one schema for each kind, checked when it is read.
 
-A schema says of each entry of a JSON object what it may be, and of each column of a table its type. What is
-not listed may be there as well: later versions add entries.
+A schema says of each entry of a JSON object what it may be. What is not listed may be there as well: later
+versions add entries.
 """
 
 import math
@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from dioptre.errors import FileError
 
@@ -265,32 +263,3 @@ RUN = Schema(
     {**LINEAGE, "recipe": OBJECT, "format": OBJECT, "weights": HASH, "validation": OBJECT},
 )
 VALIDATION = Schema("a training's folder", {"step": whole(), "loss": NUMBER, "mae": NUMBER})
-
-
-# Tables
-
-
-def check_table(path: Path, table: pa.Table, schema: pa.Schema) -> None:
-    """Raises FileError if a table lacks a column of a schema, or has another type or nothing in one.
-
-    Whole numbers of another width will do. A column that the schema lets be null may be.
-    """
-    for wanted in schema:
-        if wanted.name not in table.column_names:
-            raise FileError(f"{path} has no column {wanted.name}; it has {', '.join(table.column_names)}")
-        found = table.schema.field(wanted.name).type
-        if not _alike(found, wanted.type):
-            raise FileError(f"{path}: the column {wanted.name} holds {found}, not {wanted.type}")
-        if not wanted.nullable and table.column(wanted.name).null_count:
-            raise FileError(f"{path}: the column {wanted.name} is empty in some rows")
-
-
-def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
-    kinds = (pa.types.is_integer, pa.types.is_floating, _is_text)
-    return found == wanted or any(kind(found) and kind(wanted) for kind in kinds)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)

@@ -17,22 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import pyarrow as pa
-
 from dioptre.errors import FileError
 from dioptre.store.checksums import ENDING as SUMS
 from dioptre.store.checksums import PAGE, CheckedPages, Sums, page_sums, read_sums, sums_of_file
-from dioptre.store.manifest import (
-    TABLE,
-    begin_folder,
-    described_by,
-    finish_folder,
-    hash_file,
-    hash_store,
-    read_parquet,
-    write_file,
-    write_parquet,
-)
+from dioptre.store.manifest import TABLE, begin_folder, described_by, hash_file, write_file
+from dioptre.store.parquet import finish_folder, hash_store, pa, read_parquet, write_parquet
 from dioptre.store.table import join_tables
 
 ROWS = "parquet"

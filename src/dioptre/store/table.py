@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dioptre.errors import FileError, InputError
+from dioptre.store.parquet import pa
 
 SPLITS = ("train", "validation", "test")
 REQUIRED: dict[str, type] = {

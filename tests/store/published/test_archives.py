@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+
 from dioptre.errors import ArchiveError
 from dioptre.store.published.archives import list_archives, read_archive
 from tests.store.published_tree import write_archive, write_capture

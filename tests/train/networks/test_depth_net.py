@@ -4,8 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from dioptre.methods.depth_network import SCALE, STRIDE  # noqa: E402
-from dioptre.train.networks.depth import REACH, DepthNet, unlikeness  # noqa: E402
+from dioptre.methods.depth_network import SCALE, STRIDE
+from dioptre.train.networks.depth import REACH, DepthNet, unlikeness
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(32, 48), (64, 32)])

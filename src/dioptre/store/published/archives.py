@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from dioptre.errors import ArchiveError, CaptureFileError
-from dioptre.stacks.limits import refuse_larger
+from dioptre.resources import refuse_larger
 from dioptre.store.published.layout import PublishedFile, parse_path
 
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz", ".tar")

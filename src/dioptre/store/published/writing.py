@@ -6,7 +6,6 @@ Arrays are landscape here and portrait in the files. Files appear under their na
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import Float, Shaped, UInt16
@@ -15,6 +14,7 @@ from dioptre.errors import FileError
 from dioptre.optics import dioptres_to_metres
 from dioptre.store.labels import FARTHEST_M, LARGEST_CODE, NEAREST_M, metres_to_code
 from dioptre.store.manifest import write_file
+from dioptre.store.maps import openexr
 from dioptre.store.published.frames import Rotation, unrotate_frame
 from dioptre.store.published.layout import CONFIDENCE_FOLDER, DEPTH_FOLDER
 
@@ -77,11 +77,10 @@ def write_picture(path: Path, picture: Shaped[np.ndarray, "..."]) -> None:
 
 def write_exr(path: Path, pixels: Float[np.ndarray, "row col"]) -> None:
     """Writes one channel of floats, R, as the published confidence maps have it."""
-    import OpenEXR  # noqa: PLC0415 (start-up time)
-
+    library = openexr()
     path.parent.mkdir(parents=True, exist_ok=True)
-    header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
-    file = OpenEXR.File(header, {"R": np.ascontiguousarray(pixels, np.float32)})
+    header = {"compression": library.ZIP_COMPRESSION, "type": library.scanlineimage}
+    file = library.File(header, {"R": np.ascontiguousarray(pixels, np.float32)})
     unfinished = path.with_name(f"{path.name}.unfinished")
     file.write(str(unfinished))
     unfinished.replace(path)
@@ -100,12 +99,3 @@ def write_arrays(path: Path, arrays: Mapping[str, Shaped[np.ndarray, "..."]]) ->
     data = io.BytesIO()
     np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
     write_file(path, lambda file: file.write(data.getbuffer()))
-
-
-def read_arrays(path: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """Returns what `write_arrays` wrote."""
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            return dict(kept)
-    except (OSError, ValueError, BadZipFile) as error:
-        raise FileError(f"{path} cannot be read: {error}") from None

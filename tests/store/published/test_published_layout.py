@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+
+import numpy as np
 
 from dioptre.errors import CaptureFileError
 from dioptre.optics import FocusGrid
