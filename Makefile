@@ -10,7 +10,7 @@ DOCS := $(VENV)/.docs
 BARE := .venv-base
 PIP := -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-base test-base-short check format docs notebooks bench browser indi clean help
+.PHONY: demo test test-all test-base test-base-short check format docs notebooks bench browser indi clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -18,14 +18,17 @@ help: ## what can be made
 demo: $(BASE) ## simulate, run every method, and write the tables, the figures and index.html into demo/
 	$(BIN)/dioptre demo --out demo
 
-test: $(ALL) ## all tests
+test: $(ALL) ## the tests but the slow ones
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(ALL) ## all tests
 	$(BIN)/python -m pytest -n 2
 
 test-base: $(BARE)/.installed ## the tests on a base install, without any extra
 	$(BARE)/bin/python -m pytest -n 2
 
 test-base-short: $(BARE)/.installed ## two minutes of them: commands, stacks, cameras and one call
-	$(BARE)/bin/python -m pytest -n 2 tests/test_api.py tests/test_stack.py tests/test_posterior.py \
+	$(BARE)/bin/python -m pytest -n 2 -m "not slow" tests/test_api.py tests/test_stack.py tests/test_posterior.py \
 		tests/test_architecture.py tests/cli tests/focusing tests/stacks tests/store tests/cameras tests/evaluate
 
 check: $(ALL) ## format, lint, types

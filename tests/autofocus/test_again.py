@@ -17,6 +17,7 @@ from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack
 from tests.fakes import FamilyOf, Probable
+from tests.marks import slow
 
 N = 20
 EVEN = DepthPrior.even()
@@ -72,6 +73,7 @@ def test_only_a_method_for_one_look_can_be_asked_again() -> None:
 
 
 @pytest.mark.parametrize("key", ["zncc-disparity", "dioptre-zncc-disparity", "dioptre-ssd-disparity"])
+@slow
 def test_the_second_look_of_disparity_is_nearer(key: str) -> None:
     camera, rng = CameraModel.pixel3(), np.random.default_rng(5)
     dim = 0.1 * dead_leaves(208, 208, rng)

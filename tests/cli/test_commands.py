@@ -13,6 +13,7 @@ from dioptre.cli.console import BAD_INPUT, FOCUSED, NOT_FOCUSED
 from dioptre.cli.focus import parse_roi
 from dioptre.cli.focus_result import sparkline
 from tests.cli.command_line import refused, run_json
+from tests.marks import slow
 
 SHARP = 4
 
@@ -165,6 +166,7 @@ def test_demo_writes_its_tables_and_its_picture(tmp_path: Path, capsys: pytest.C
     assert [path for path in (tmp_path / "demo").iterdir() if path.name.startswith("working")] == []
 
 
+@slow
 def test_demo_without_matplotlib_leaves_out_the_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ from dioptre.posterior import Posterior
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose
 from dioptre.simulate.texture import dead_leaves
+from tests.marks import slow_but
 
 LENGTHS = (49, 21, 12, 7, 5, 3)
 LIT = Exposure(saturated=0.0, mean=0.3)
@@ -486,13 +487,13 @@ def assert_hardly_ever_focused(light: Light, n: int) -> None:
     assert sum(result.state is State.FOCUSED for result in results) <= 0.02 * seeds
 
 
-@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("n", slow_but([12, 5], LENGTHS))
 @pytest.mark.parametrize("light", [wall, dimming_wall, wall_with_rows, flickering_wall, stuck_lens])
 def test_noise_is_hardly_ever_focused(light: Light, n: int) -> None:
     assert_hardly_ever_focused(light, n)
 
 
-@pytest.mark.parametrize("n", [7, 5])
+@pytest.mark.parametrize("n", slow_but([7], [7, 5]))
 def test_strong_row_noise_is_hardly_ever_focused(n: int) -> None:
     assert_hardly_ever_focused(lambda n, rng: wall_with_rows(n, rng, deviation=0.02), n)
 

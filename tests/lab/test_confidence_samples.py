@@ -6,6 +6,7 @@ pytest.importorskip("pyarrow")
 
 from dioptre.confidence.model import LOOKS, POSTERIOR, SWEEP
 from lab.confidence_samples import Trial, gather, scene_samples
+from tests.marks import slow
 
 
 def test_methods_are_asked_of_clean_and_of_faulty_sweeps() -> None:
@@ -17,6 +18,7 @@ def test_methods_are_asked_of_clean_and_of_faulty_sweeps() -> None:
     assert len(found["local-norm-dist-sq-4/short"]) == 4
 
 
+@slow
 def test_all_scenes_are_gathered() -> None:
     trial, done = Trial(17, 3, ("intensity-variance",)), []
     found = gather(trial, None, lambda at, of: done.append((at, of)))

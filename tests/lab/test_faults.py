@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from lab.faults import ALL, DECIDABLE, Ask, Job, Outcome, run, table
+from tests.marks import slow
 
 
 def outcome(
@@ -42,6 +43,7 @@ def test_a_method_is_asked_with_as_many_looks_as_it_takes(text: str, looks: int)
     assert Ask.parse(text) == Ask(text.partition("@")[0], looks)
 
 
+@slow
 def test_the_bench_runs() -> None:
     asks = (Ask("local-norm-dist-sq-4", 0), Ask("zncc-disparity", 1))
     job = Job(1, ("clean", "blank-wall", "told-wrong"), asks, 1, 0.01, "sharp")

@@ -11,6 +11,7 @@ pytest.importorskip("pyarrow")
 
 from lab.fuzz.__main__ import Tally, run_mutant
 from lab.fuzz.seed import Seed
+from tests.marks import slow
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,6 +26,7 @@ def run(*arguments: str) -> tuple[dict, str]:
     return json.loads(said.stdout.splitlines()[0]), said.stdout + said.stderr
 
 
+@slow
 def test_ten_seconds_of_mutants_are_refused_or_read() -> None:
     summary, said = run("lab.fuzz", "--seconds", "10", "--seed", "3")
     assert summary["mutants"] > 100
@@ -46,6 +48,7 @@ def test_the_harness_sees_a_traceback_and_what_is_printed(tmp_path: Path) -> Non
     assert (tmp_path / "x.json").read_bytes() == b"{}"
 
 
+@slow
 def test_stopped_commands_are_resumed_to_the_same_bytes() -> None:
     wanted = ["--trials", "2", "--seed", "5", "--commands", "simulate,import-own"]
     summary, said = run("lab.fuzz.interrupts", *wanted)

@@ -10,6 +10,7 @@ from dioptre.simulate.render import PatchView, render
 from dioptre.simulate.scene import Layer, Scene, fine_size, soften
 from dioptre.simulate.texture import dead_leaves
 from lab.slow_renderer import render_by_aperture
+from tests.marks import slow
 
 CAMERA = CameraModel.pixel3()
 SIZE = 48
@@ -41,6 +42,7 @@ def test_a_plane(view: PatchView, focus: float) -> None:
 
 
 @pytest.mark.parametrize("focus", FOCI)
+@slow
 def test_a_slanted_surface(view: PatchView, focus: float) -> None:
     picture = texture(view, 1)
     depth = np.linspace(4.0, 6.0, len(picture), dtype=np.float32)[None, :] * np.ones(
@@ -51,6 +53,7 @@ def test_a_slanted_surface(view: PatchView, focus: float) -> None:
 
 
 @pytest.mark.parametrize("focus", FOCI)
+@slow
 def test_two_planes_near_their_edge_and_away_from_it(view: PatchView, focus: float) -> None:
     front, back = texture(view, 2), texture(view, 3)
     x = np.arange(len(front))[None, :] * np.ones((len(front), 1))

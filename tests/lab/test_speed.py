@@ -15,6 +15,7 @@ from dioptre.stack import FocalStack
 from lab import scale, slow_references, speed
 from lab.speed import NEEDS, TABLES, measures, print_table
 from lab.speed.__main__ import main as speed_command
+from tests.marks import slow
 
 
 @pytest.fixture
@@ -92,6 +93,7 @@ def test_a_patch_is_extrapolated_to_the_papers_test_set(
     assert said[-2].split()[1:3] == ["2.000", f"{scale.hours(2.0, 1):.2f}"]
 
 
+@slow
 def test_what_a_patch_takes_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     some = {key: METHODS[key] for key in ("census-transform", "zncc-disparity")}
     monkeypatch.setattr(scale, "METHODS", some)

@@ -22,6 +22,7 @@ from dioptre.pipeline.predicting import predict_store
 from dioptre.pipeline.reconstructing import reconstruct
 from dioptre.pipeline.settings import Prediction, Reconstruct, Simulation, Workers
 from dioptre.pipeline.simulate import simulate
+from tests.marks import slow
 from tests.store.published_tree import write_tree
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="a base install has no Dask")
@@ -87,6 +88,7 @@ def test_a_store_is_the_same_to_the_byte_wherever_it_is_made(tmp_path: Path) -> 
 
 
 @needs_dask
+@slow
 def test_predictions_are_the_same_to_the_byte_wherever_they_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +108,7 @@ def test_predictions_are_the_same_to_the_byte_wherever_they_are_made(
 
 
 @needs_dask
+@slow
 def test_a_reconstruction_says_the_same_wherever_it_is_made(tmp_path: Path) -> None:
     """Both rounds of pieces go to the workers: what a capture says of its rig, and what becomes of it."""
     source = write_tree(tmp_path / "captures", {"train1": ["apt1_0", "apt2_0"]})
@@ -127,6 +130,7 @@ def test_a_reconstruction_says_the_same_wherever_it_is_made(tmp_path: Path) -> N
 
 
 @needs_dask
+@slow
 def test_the_work_of_a_killed_worker_is_done_again(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -143,6 +147,7 @@ def test_the_work_of_a_killed_worker_is_done_again(tmp_path: Path) -> None:
 
 
 @needs_dask
+@slow
 def test_a_cluster_that_is_not_there_or_idle_is_said_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

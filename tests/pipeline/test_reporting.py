@@ -16,6 +16,7 @@ from dioptre.pipeline.reporting import PAGE, report
 from dioptre.pipeline.settings import Prediction, Registration, Simulation
 from dioptre.pipeline.simulate import simulate
 from dioptre.store.manifest import MANIFEST, PARTIAL, read_json, write_json
+from tests.marks import slow
 
 METHODS = (
     "laplacian-variance,local-norm-dist-sq-4,census-transform,zncc-disparity,l2a-single-dp,l2a-single-green"
@@ -71,6 +72,7 @@ def test_every_table_says_on_which_data_it_is(home: Path, tmp_path: Path) -> Non
         assert (tmp_path / "out" / f"table-{number}.tex").stat().st_size > 100
 
 
+@slow
 def test_figures_are_drawn_and_a_report_is_the_same_again(home: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for name in ("one", "two"):
@@ -133,6 +135,7 @@ def test_predictions_of_an_earlier_dioptre_are_read(home: Path, tmp_path: Path) 
     assert "left phone" in tables[0].about
 
 
+@slow
 def test_a_file_that_a_report_did_not_write_is_kept(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()

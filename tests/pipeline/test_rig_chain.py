@@ -19,6 +19,7 @@ from dioptre.pipeline.simulate_captures import simulate_captures
 from dioptre.store.maps import read_map
 from dioptre.store.patches import open_patches
 from dioptre.store.published.layout import labels_of_depth
+from tests.marks import slow
 
 # As wide a field as the phone's on few pixels, and as much blur for a position: frames that are small and
 # still tell poses. No such lens could be built.
@@ -30,6 +31,7 @@ def quiet(_done: int, _total: int) -> None:
     pass
 
 
+@slow
 def test_labels_of_a_rig_are_near_the_truth_and_go_all_the_way_to_a_report(tmp_path: Path) -> None:
     toml = tmp_path / "wide.toml"
     WIDE.to_toml(toml)

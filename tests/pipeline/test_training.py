@@ -19,6 +19,7 @@ from dioptre.posterior import Decision
 from dioptre.problem import Problem
 from dioptre.resources import THREADS
 from dioptre.train.recipe import Recipe, RunSettings
+from tests.marks import slow
 
 STORES = {
     "patches": Simulation(2, 1, split="train"),
@@ -70,6 +71,7 @@ def run(name: str, out: Path) -> list[str]:
     return said
 
 
+@slow
 def test_a_network_is_made_from_nothing_and_nothing_is_made_twice(out: Path) -> None:
     assert run("looks", out) == [
         "simulating patches",

@@ -19,6 +19,7 @@ from dioptre.train.export import export, export_int8, torch_posterior, write_fig
 from dioptre.train.fit import train
 from dioptre.train.folder import BEST, open_run
 from dioptre.train.recipe import Recipe, RunSettings
+from tests.marks import slow_but
 
 QUICK = RunSettings(validate_every=30, validate_patches=16)
 RECIPES = {
@@ -29,7 +30,7 @@ RECIPES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(RECIPES))
+@pytest.fixture(scope="module", params=slow_but(["one-hot", "looks"], RECIPES))
 def run(request: pytest.FixtureRequest, store: PatchStore, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / request.param
     train([store.path], out, RECIPES[request.param], QUICK)

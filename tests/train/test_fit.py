@@ -19,6 +19,7 @@ from dioptre.train.inference import LazyInference
 from dioptre.train.networks import NETWORKS
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
 from dioptre.train.rollout import ask_network, roll_out
+from tests.marks import slow, slow_but
 from tests.train.conftest import write_store
 
 TINY = Recipe(network="move", width=0.25, steps=6, batch=8, beta1=0.9, schedule="cosine", ema=0.9)
@@ -33,6 +34,7 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
     return torch.load(run / BEST, weights_only=True)
 
 
+@slow
 def test_a_tiny_network_learns(store: PatchStore, tmp_path: Path) -> None:
     recipe = replace(TINY, steps=400, batch=32, learning_rate=3e-3, ema=0.98, flips="both")
     seen: list[Progress] = []
@@ -46,7 +48,7 @@ def test_a_tiny_network_learns(store: PatchStore, tmp_path: Path) -> None:
     assert list((tmp_path / "run").glob("events.*"))
 
 
-@pytest.mark.parametrize("network", ["one-hot", "move", "looks"])
+@pytest.mark.parametrize("network", slow_but(["looks"], ["one-hot", "move", "looks"]))
 def test_a_stopped_run_goes_on_to_the_same_result(few: PatchStore, tmp_path: Path, network: str) -> None:
     recipe = replace(TINY, network=network)
     whole = train([few.path], tmp_path / "whole", recipe, QUICK)
@@ -174,6 +176,7 @@ train([Path(sys.argv[1])], Path(sys.argv[2]), recipe, RunSettings(validate_every
 """
 
 
+@slow
 def test_two_processes_learn_what_one_does(store: PatchStore, tmp_path: Path) -> None:
     script = tmp_path / "two.py"
     script.write_text(TWO)

@@ -18,6 +18,7 @@ from dioptre.train.fit import train
 from dioptre.train.folder import open_run
 from dioptre.train.from_onnx import measure_normalisations, recover_network, recover_run
 from dioptre.train.recipe import BuildsOn, Recipe, RunSettings
+from tests.marks import slow_but
 
 QUICK = RunSettings(validate_every=6, validate_patches=8)
 RECIPES = {
@@ -28,7 +29,7 @@ RECIPES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(RECIPES))
+@pytest.fixture(scope="module", params=slow_but(["one-hot", "looks"], RECIPES))
 def file(request: pytest.FixtureRequest, store: PatchStore, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs")
     train([store.path], out / "run", RECIPES[request.param], QUICK)
