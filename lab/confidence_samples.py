@@ -17,10 +17,10 @@ from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
 from dioptre.confidence.model import Observation, reach_of
 from dioptre.confidence.sweep_statistics import Traces
 from dioptre.confidence.verdict import Asked, observe_curve, observe_posterior
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, find_method, scores, tile_curves
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.methods.tiles import tiles_of
-from dioptre.optics import FocusGrid
 from dioptre.pipeline.executors import run_pieces
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import PATCHES_PER_SCENE

@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "dioptre"
 ORDER = (
     ("errors", "compiled", "problem", "robust"),
     ("resources",),
+    ("grid",),
     ("optics", "rig"),
     ("stack", "posterior"),
     ("methods", "simulate", "groundtruth", "stacks"),

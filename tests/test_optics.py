@@ -17,20 +17,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dioptre.errors import FileError, InputError
+from dioptre.grid import FocusGrid, dioptres_to_metres, metres_to_dioptres
 from dioptre.optics import (
     CameraModel,
-    FocusGrid,
     blur_to_depth,
     breathing,
     depth_to_blur,
     depth_to_disparity,
-    dioptres_to_metres,
     disparity_to_depth,
     extension_to_focus_um,
     focus_to_extension_um,
     focus_to_magnification,
     magnification_to_focus,
-    metres_to_dioptres,
 )
 
 LEARNAF = FocusGrid.learnaf()

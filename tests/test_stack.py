@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.stack import (
     VIEW_CODES,
     FocalStack,

@@ -20,16 +20,17 @@ from dioptre.errors import ArchiveError, CaptureFileError
 from dioptre.evaluate.examples import ExampleSet, read_gallery
 from dioptre.evaluate.predict import SCHEMA
 from dioptre.evaluate.provenance import Provenance
+from dioptre.grid import FocusGrid
 from dioptre.methods import depth_network, learned
 from dioptre.methods.calibration import SHIPPED, Calibration
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline import predicting, reporting
 from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.predictions import check_predictions
 from dioptre.pipeline.verifying import verify
 from dioptre.posterior import DepthPrior
 from dioptre.stack import FocalStack
-from dioptre.stacks.formats import read_look, read_photographs, read_pictures
+from dioptre.stacks.formats import open_look, read_photographs, read_pictures
 from dioptre.stacks.positions import read_positions
 from dioptre.store.captures import CaptureWriter
 from dioptre.store.depth_images import DepthImages, DepthImageWriter
@@ -76,7 +77,7 @@ def _pictures(root: Path) -> Iterator[Seed]:
             yield make_seed(root, f"{kind}{suffix}", files, read_pictures)
     one = cv2.imencode(".png", codes_of(16, 20))[1].tobytes()
     views = {"a_left.png": one, "a_right.png": one}
-    yield make_seed(root, "look", views, lambda folder: read_look(folder / "a_left.png"))
+    yield make_seed(root, "look", views, lambda folder: open_look(folder / "a_left.png").loaded())
 
 
 def _stacks(root: Path) -> Iterator[Seed]:

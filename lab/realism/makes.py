@@ -30,7 +30,8 @@ from dioptre import focus, focus_from
 from dioptre.cameras.blur_units import WINDOW, FocusSteps
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.focusing.result import FocusResult
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.executors import local_executor, run_pieces
 from dioptre.simulate.capture import Conditions, Patch, draw_patch, draw_surfaces
 from dioptre.simulate.device import PhoneOptics

@@ -33,9 +33,9 @@ from jaxtyping import Float, Int
 from dioptre import focus_from
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
 from dioptre.confidence.reasons import State
+from dioptre.grid import FocusGrid
 from dioptre.methods import find_method
 from dioptre.methods.base import ANY, Method, best_index
-from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 from dioptre.stack import FocalStack
 

@@ -28,8 +28,9 @@ from scipy.ndimage import maximum_filter, minimum_filter
 from scipy.spatial.transform import Rotation
 
 from dioptre.errors import FileError
+from dioptre.grid import FocusGrid
 from dioptre.methods import scores
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.importing import import_captures
 from dioptre.pipeline.reconstructing import reconstruct
 from dioptre.pipeline.settings import Captures, Import, Reconstruct, Simulation

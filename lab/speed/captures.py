@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.stack import codes_to_pixels
 from dioptre.store.captures import CaptureWriter
 from dioptre.store.patches import PatchStore, StoreFormat, open_patches

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
 from dioptre.methods.learned import Card, Learned
-from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.store.patches import PatchStore
 from dioptre.train import dataloader, encode, loss

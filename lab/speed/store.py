@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.store.patches import PatchStore, StoreFormat, StoreWriter, open_patches
 from dioptre.store.shards import CHECKSUMS
 from lab.speed.timing import write_line

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from dioptre.focusing.focus import focus_from as focus_from
     from dioptre.focusing.focus_map import focus_map as focus_map
     from dioptre.focusing.result import FocusResult as FocusResult
+    from dioptre.grid import FocusGrid as FocusGrid
     from dioptre.methods import METHODS as METHODS
     from dioptre.methods import scores as scores
     from dioptre.methods.base import Method as Method
     from dioptre.optics import CameraModel as CameraModel
-    from dioptre.optics import FocusGrid as FocusGrid
     from dioptre.posterior import DepthPrior as DepthPrior
     from dioptre.problem import Problem as Problem
     from dioptre.stack import FocalStack as FocalStack
@@ -44,7 +44,7 @@ _HOMES = {
     "DepthPrior": "dioptre.posterior",
     "DioptreError": "dioptre.errors",
     "FocalStack": "dioptre.stack",
-    "FocusGrid": "dioptre.optics",
+    "FocusGrid": "dioptre.grid",
     "FocusResult": "dioptre.focusing.result",
     "Method": "dioptre.methods.base",
     "PatchStore": "dioptre.store.patches",

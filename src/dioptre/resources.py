@@ -7,10 +7,11 @@ OpenCV refuses pictures by itself, but it learns how large they may be only whil
 
 import os
 import sys
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dioptre.errors import DioptreError, FileError, InputError
 
@@ -121,3 +122,16 @@ def threads(count: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=threads.cache_clear)  # threads do not survive a fork
+
+
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Returns what a TOML file holds.
+
+    Raises:
+        FileError: If it is not a TOML file.
+        OSError: If it cannot be read.
+    """
+    try:
+        return tomllib.loads(read_text(Path(path)))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise FileError(f"{path} is not a TOML file: {error}") from None

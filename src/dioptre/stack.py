@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int, Shaped
 
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 
 VIEW_CODES = 16368.0 - 1024.0  # white minus black of one view in the published files
 GREEN_VIEWS = 2.0  # green in codes is the sum of two views

@@ -8,7 +8,7 @@ import numpy as np
 
 from dioptre.cameras.base import Frame, to_index
 from dioptre.errors import CameraError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 
 N, SIZE = 49, 64
 

@@ -8,9 +8,10 @@ from dioptre.autofocus.autofocus import Autofocus
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.errors import MethodError
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, best_index
 from dioptre.methods.base import Method
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.posterior import DepthPrior
 from dioptre.problem import Problem
 from dioptre.simulate.render import plane_stack

@@ -22,9 +22,9 @@ from dioptre.autofocus.search import (
 )
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.errors import InputError, MethodError
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, Method
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, DepthPrior, Posterior
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

@@ -6,8 +6,8 @@ import pytest
 from dioptre.autofocus.autofocus import Autofocus
 from dioptre.autofocus.sweep import COARSE, FrameScorer, around, between, first_round, fitted_peak
 from dioptre.confidence.reasons import Reason, State
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
-from dioptre.optics import FocusGrid
 from tests.autofocus.lens_world import LensCamera
 
 

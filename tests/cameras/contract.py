@@ -12,7 +12,7 @@ import pytest
 
 from dioptre.cameras.base import Camera
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 
 
 class CameraContract:

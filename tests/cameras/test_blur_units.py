@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dioptre.cameras.blur_units import SHARP_PX, STEP_PX, WINDOW, FocusSteps, StepWindow, to_steps
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import FileError, InputError
-from dioptre.optics import CameraModel, FocusGrid, blur_in_focus, depth_to_blur
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel, blur_in_focus, depth_to_blur
 from dioptre.posterior import DepthPrior, Posterior
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread

@@ -10,7 +10,7 @@ from dioptre.cameras import simulated
 from dioptre.cameras.base import Camera, connect
 from dioptre.cameras.devices import SCHEMES, open_device
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 
 
 def test_an_unknown_scheme_is_a_sentence_that_lists_the_known_ones() -> None:

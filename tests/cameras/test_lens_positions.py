@@ -5,7 +5,7 @@ import pytest
 
 from dioptre.cameras.base import to_index
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 
 GRID = FocusGrid.learnaf()
 

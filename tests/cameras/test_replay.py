@@ -6,7 +6,7 @@ import pytest
 from dioptre.cameras.base import Camera
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.stack import FocalStack
 from tests.cameras.contract import CameraContract
 

@@ -8,7 +8,8 @@ import pytest
 from dioptre.cameras.base import Camera
 from dioptre.cameras.simulated import FRAME_S, SETTLE_S, SimulatedCamera, draw_camera, open_device
 from dioptre.errors import InputError
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.lens import Actuator, VoiceCoil
 from tests.cameras.contract import CameraContract

@@ -17,8 +17,9 @@ from dioptre.cli.focus import parse_at
 from dioptre.errors import InputError
 from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.focusing.focus import focus_from
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Method
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import simulate_patch
 from dioptre.posterior import Posterior

@@ -22,7 +22,8 @@ from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.verdict import Asked, Verdict, judge
 from dioptre.focusing.focus import focus
 from dioptre.focusing.result import FocusResult
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 

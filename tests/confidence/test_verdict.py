@@ -39,7 +39,8 @@ from dioptre.confidence.verdict import (
 )
 from dioptre.focusing.focus import focus
 from dioptre.focusing.result import FocusResult
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.posterior import Posterior
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.sensor import expose

@@ -5,7 +5,7 @@ from dioptre.errors import InputError
 from dioptre.evaluate.intervals import (
     compare,
     errors_to_sums,
-    metric_intervals,
+    sums_to_interval,
     sums_to_metrics,
 )
 from dioptre.evaluate.metrics import errors_to_metrics
@@ -17,7 +17,7 @@ def test_an_interval_holds_the_number_and_shrinks_with_scenes() -> None:
     for count in (40, 640):
         scenes = np.repeat(np.arange(count), 8)
         errors = rng.integers(-4, 5, 8 * count)
-        found, metrics = metric_intervals(errors, scenes), errors_to_metrics(errors)
+        found, metrics = sums_to_interval(errors_to_sums(errors, scenes)), errors_to_metrics(errors)
         for low, value, high in zip(found.low.numbers, metrics.numbers, found.high.numbers, strict=True):
             assert low <= value <= high
         widths.append(found.high.mae - found.low.mae)
@@ -28,7 +28,10 @@ def test_answers_of_one_scene_are_not_independent() -> None:
     rng = np.random.default_rng(1)
     each = rng.integers(0, 9, 50)
     errors, scenes = np.repeat(each, 49), np.repeat(np.arange(50), 49)
-    together, alone = metric_intervals(errors, scenes), metric_intervals(each, np.arange(50))
+    together, alone = (
+        sums_to_interval(errors_to_sums(errors, scenes)),
+        sums_to_interval(errors_to_sums(each, np.arange(50))),
+    )
     assert together.low.mae == pytest.approx(alone.low.mae)
     assert together.high.rmse == pytest.approx(alone.high.rmse)
 
@@ -37,7 +40,7 @@ def test_an_interval_holds_the_truth_as_often_as_it_says() -> None:
     rng = np.random.default_rng(2)
     true_mae, held = np.abs(rng.poisson(2.0, 10**6)).mean(), 0
     for _ in range(200):
-        found = metric_intervals(rng.poisson(2.0, 60), np.arange(60), 400)
+        found = sums_to_interval(errors_to_sums(rng.poisson(2.0, 60), np.arange(60)), 400)
         held += found.low.mae <= true_mae <= found.high.mae
     assert 0.88 <= held / 200 <= 0.99
 
@@ -68,7 +71,7 @@ def test_no_difference_is_not_one() -> None:
 
 def test_nothing_cannot_be_measured() -> None:
     with pytest.raises(InputError, match="no predictions"):
-        metric_intervals(np.array([], int), np.array([], int))
+        sums_to_interval(errors_to_sums(np.array([], int), np.array([], int)))
 
 
 def test_sums_of_scenes_measure_as_the_answers_do() -> None:

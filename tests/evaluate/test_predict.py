@@ -8,9 +8,9 @@ import numpy as np
 
 from dioptre.evaluate import predict as predicting
 from dioptre.evaluate.predict import NO_START, ORACLE, oracle_answers, predict
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, WHOLE, Method
-from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

@@ -15,9 +15,10 @@ from dioptre.focusing import focus
 from dioptre.focusing.camera_transfer import nearest_slices
 from dioptre.focusing.focus import focus_from
 from dioptre.focusing.result import FocusResult
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, WHOLE, Method
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.posterior import DepthPrior
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

@@ -21,7 +21,8 @@ from dioptre.focusing.depths import (
 )
 from dioptre.focusing.focus import focus
 from dioptre.focusing.result import Depth, FocusResult, Roi
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 

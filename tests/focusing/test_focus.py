@@ -14,10 +14,11 @@ from dioptre.errors import InputError
 from dioptre.focusing.depths import Subject
 from dioptre.focusing.focus import DEFAULT_METHOD, focus
 from dioptre.focusing.result import FocusResult, Roi
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, scores
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.contrast import Contrast
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack

@@ -9,9 +9,9 @@ from dioptre.errors import DioptreError, NetworkError
 from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.focusing.focus import focus, focus_from
 from dioptre.focusing.result import FocusResult
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, Method
-from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

@@ -11,9 +11,9 @@ from dioptre.confidence.reasons import State
 from dioptre.errors import InputError, MethodError
 from dioptre.focusing.focus import focus
 from dioptre.focusing.focus_map import FocusMap, focus_map, to_count
+from dioptre.grid import FocusGrid
 from dioptre.methods.frame import MEASURES, PatchLattice
 from dioptre.methods.stereo import MEASURES as STEREO
-from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from tests.marks import slow_but
 

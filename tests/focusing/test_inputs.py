@@ -8,8 +8,8 @@ from dioptre.focusing.arguments import _method
 from dioptre.focusing.inputs import centre_of, cut, to_ladder, to_rois, to_where
 from dioptre.focusing.result import Roi
 from dioptre.focusing.slices import to_slices
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import WHOLE
-from dioptre.optics import FocusGrid
 from dioptre.problem import Problem
 
 GRID = FocusGrid.learnaf()

@@ -10,7 +10,8 @@ from dioptre.cameras.blur_units import FocusSteps
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.focusing.focus import focus, focus_from
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack

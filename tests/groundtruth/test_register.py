@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter, shift
 
+from dioptre.grid import FocusGrid
 from dioptre.groundtruth.register import (
     BORDER,
     PHASE,
@@ -16,7 +17,7 @@ from dioptre.groundtruth.register import (
     resample,
     search_motion,
 )
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import PatchView, render_stack

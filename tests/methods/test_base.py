@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError, MethodError
+from dioptre.grid import FocusGrid
 from dioptre.methods import CONTRAST, DISPARITY, LEARNED, METHODS, STEREO, VOTING, scores
 from dioptre.methods.base import ANY, WHOLE, Autofocuser, Family, Method
 from dioptre.methods.contrast import ContrastFamily
@@ -14,7 +15,6 @@ from dioptre.methods.disparity import DisparityFamily
 from dioptre.methods.learned import LearnedFamily
 from dioptre.methods.stereo import StereoFamily
 from dioptre.methods.voting import VotingFamily
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Posterior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dioptre.errors import FileError, InputError
+from dioptre.grid import FocusGrid
 from dioptre.methods.calibration import (
     SHIPPED,
     THIN_LENS,
@@ -18,7 +19,7 @@ from dioptre.methods.calibration import (
     find_calibration,
 )
 from dioptre.methods.disparity import KINDS
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 
 
 @pytest.fixture

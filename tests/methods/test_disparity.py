@@ -11,11 +11,12 @@ from scipy.ndimage import gaussian_filter
 import dioptre
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import FileError, MethodError
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, best_index, find_method
 from dioptre.methods.calibration import find_calibration
 from dioptre.methods.disparity import KINDS, SMALL_PX, candidates_of, posterior_of
 from dioptre.methods.matching import match_zncc
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.problem import Problem
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves

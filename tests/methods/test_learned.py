@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dioptre.errors import MethodError, NetworkError
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import WHOLE
 from dioptre.methods.learned import METADATA, Card, Learned
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
 

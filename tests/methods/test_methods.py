@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError, MethodError
+from dioptre.grid import FocusGrid
 from dioptre.methods import ALIASES, METHODS, Problem, best_index, find_method, scores
 from dioptre.methods.voting import VOTES_BY
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, find_method
 from dioptre.methods.base import ANY, WHOLE, best_index
 from dioptre.methods.disparity import DEPTH
 from dioptre.methods.learned import WEIGHTS, Learned
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.recipes import SHIPPED
 from dioptre.posterior import BEYOND, DepthPrior
 from dioptre.simulate.render import plane_stack

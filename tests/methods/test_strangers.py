@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dioptre.errors import NetworkError
+from dioptre.grid import FocusGrid
 from dioptre.methods.learned import METADATA, Learned
 from dioptre.methods.model_card import Card
-from dioptre.optics import FocusGrid
 from dioptre.resources import LIMIT
 from dioptre.stack import FocalStack
 

@@ -5,10 +5,10 @@ import pytest
 from scipy import ndimage
 
 from dioptre.focusing.focus import focus
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, scores, tile_curves
 from dioptre.methods.tiles import tiles_of
 from dioptre.methods.voting import SAY, ballots
-from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 
 KEY, MEASURE = "dioptre-vote", "dioptre-contrast"

@@ -10,10 +10,11 @@ import numpy as np
 
 from dioptre.cli import main
 from dioptre.errors import InputError
+from dioptre.grid import FocusGrid
 from dioptre.methods.calibration import Calibration, bilinear_weights, find_calibration
 from dioptre.methods.disparity import KINDS
 from dioptre.methods.matching import Match
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.calibrating import (
     PLANES,
     Looks,

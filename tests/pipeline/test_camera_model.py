@@ -9,7 +9,8 @@ from dioptre.cameras.blur_units import FocusSteps
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.cameras.simulated import SimulatedCamera
 from dioptre.errors import InputError
-from dioptre.optics import CameraModel, FocusGrid, depth_to_blur
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel, depth_to_blur
 from dioptre.pipeline.camera_fit import disparity, fit_blur, fit_disc, fit_line, transfer
 from dioptre.pipeline.camera_model import (
     MeasuredCamera,

@@ -12,7 +12,7 @@ import numpy as np
 
 from dioptre import open_patches, scores
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.importing import import_captures
 from dioptre.pipeline.settings import Import

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from dioptre import open_patches
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.pipeline.importing import import_captures, published
 from dioptre.pipeline.settings import Import
 from dioptre.store.captures import CaptureWriter

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from dioptre.errors import DioptreError, FileError
 from dioptre.evaluate.examples import read_gallery
 from dioptre.evaluate.provenance import Role, origin_from_json
+from dioptre.grid import FocusGrid
 from dioptre.methods import find_method, learned, scores
 from dioptre.methods.learned import WEIGHTS, Learned
-from dioptre.optics import FocusGrid
 from dioptre.pipeline import predicting
 from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.predicting import COSTS, EVERYONE, EXAMPLES, PREDICTIONS, predict_store, spread

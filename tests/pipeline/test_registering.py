@@ -9,8 +9,9 @@ pytest.importorskip("pyarrow")
 import numpy as np
 
 from dioptre import open_patches
+from dioptre.grid import FocusGrid
 from dioptre.groundtruth.register import PHASE
-from dioptre.optics import CameraModel, FocusGrid, breathing
+from dioptre.optics import CameraModel, breathing
 from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.registering import Registered, _open_unregistered, register
 from dioptre.pipeline.settings import Registration

@@ -9,7 +9,8 @@ pytest.importorskip("pyarrow")
 
 import numpy as np
 
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.importing import import_captures
 from dioptre.pipeline.predicting import predict_store
 from dioptre.pipeline.reconstructing import reconstruct

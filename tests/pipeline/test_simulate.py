@@ -10,7 +10,8 @@ import numpy as np
 from dioptre import open_patches
 from dioptre.cli import main
 from dioptre.errors import InputError
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.executors import local_executor
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import (

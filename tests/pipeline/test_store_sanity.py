@@ -9,7 +9,8 @@ pytest.importorskip("pyarrow")
 import numpy as np
 
 from dioptre.cli import store_sanity
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.store_sanity import StoreCheck, check
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves

@@ -13,9 +13,9 @@ from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, CHANGED, DONE
 from dioptre.errors import FileError
 from dioptre.evaluate.predict import SCHEMA
+from dioptre.grid import FocusGrid
 from dioptre.methods.calibration import SHIPPED
 from dioptre.methods.learned import WEIGHTS
-from dioptre.optics import FocusGrid
 from dioptre.pipeline.mapping import KIND as MAP
 from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.predictions import check_predictions

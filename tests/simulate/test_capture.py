@@ -3,8 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dioptre.grid import FocusGrid
 from dioptre.methods import best_index, scores
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate import capture
 from dioptre.simulate.capture import Conditions, depths_within, draw_patch, draw_scene, draw_surfaces
 from dioptre.simulate.depth_photograph import DepthPhotograph

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.device import LEFT_SHARE, SHADING, PhoneOptics
 from dioptre.simulate.psf import PointSpread
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.posterior import DepthPrior
 from dioptre.simulate.layout import (
     FARTHEST_BEYOND,

@@ -14,7 +14,7 @@ from cv2.utils import logging as cv2_logging
 from dioptre.errors import InputError, StackFileError
 from dioptre.stacks import decoding as module
 from dioptre.stacks.axes import Wanted
-from dioptre.stacks.formats import Pictures, open_pictures, read_look, read_photographs, read_pictures
+from dioptre.stacks.formats import Pictures, open_look, open_pictures, read_photographs, read_pictures
 from dioptre.stacks.pictures import Window
 from tests.stacks.picture_files import COLS, ROWS, noise, refusal, write, write_series
 
@@ -286,20 +286,20 @@ def test_a_look_is_one_picture_with_its_partner(tmp_path):
         cv2.imwrite(str(tmp_path / f"shot_{side}.png"), one)
     cv2.imwrite(str(tmp_path / "alone.png"), views["LEFT"])
     for side in views:
-        look = read_look(tmp_path / f"shot_{side}.png")
+        look = open_look(tmp_path / f"shot_{side}.png").loaded()
         np.testing.assert_array_equal(look.codes, np.stack(list(views.values()))[None])
         assert look.names == ("shot_LEFT.png",)
-    np.testing.assert_array_equal(read_look(tmp_path / "alone.png").codes, views["LEFT"][None, None])
+    np.testing.assert_array_equal(open_look(tmp_path / "alone.png").loaded().codes, views["LEFT"][None, None])
     (tmp_path / "shot_RIGHT.png").unlink()
     with pytest.raises(StackFileError, match=r"shot_RIGHT\.png is missing"):
-        read_look(tmp_path / "shot_LEFT.png")
+        open_look(tmp_path / "shot_LEFT.png").loaded()
 
 
 def test_a_stack_holds_looks_too(tmp_path):
     np.save(tmp_path / "stack.npy", noise(3, ROWS, COLS))
-    assert read_look(tmp_path / "stack.npy").codes.shape == (3, 1, ROWS, COLS)
+    assert open_look(tmp_path / "stack.npy").loaded().codes.shape == (3, 1, ROWS, COLS)
     with pytest.raises(StackFileError, match="there is no file"):
-        read_look(tmp_path / "none.png")
+        open_look(tmp_path / "none.png").loaded()
 
 
 def test_a_look_that_the_system_refuses_is_named(tmp_path, monkeypatch):
@@ -310,7 +310,7 @@ def test_a_look_that_the_system_refuses_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(StackFileError, match=r"shot\.png cannot be read: Permission denied"):
-        read_look(tmp_path / "shot.png")
+        open_look(tmp_path / "shot.png").loaded()
 
 
 # Photographs

@@ -18,7 +18,8 @@ import tifffile
 
 from dioptre import resources
 from dioptre.errors import CaptureFileError, FileError, InputError, MapFileError, StackFileError
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.resources import LIMIT, PIXEL_BYTES, PIXELS, largest_bytes, machine_bytes, read_text, set_limit
 from dioptre.stacks.decoding import decode_picture
 from dioptre.stacks.formats import read_pictures

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dioptre.errors import FileError, InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.stack import VIEW_CODES, codes_to_pixels
 from dioptre.store import captures as module
 from dioptre.store import kernels

@@ -7,7 +7,7 @@ pytest.importorskip("pyarrow")
 import numpy as np
 
 from dioptre.errors import FileError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.store.checksums import PAGE, WEIGHTS, WORDS, page_sums, sums_of_file
 from dioptre.store.patches import StoreFormat, StoreWriter, open_patches
 

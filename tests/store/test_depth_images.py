@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 import numpy as np
 
 from dioptre.errors import FileError, InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.pipeline.verifying import verify
 from dioptre.stack import codes_to_pixels
 from dioptre.store.depth_images import DepthImages, DepthImageWriter

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.store.labels import (
     Labels,
     code_to_metres,

@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 import tifffile
 
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.store.own_captures import OwnCapture, capture_format, list_folders, own_labels, read_codes
 
 FRAME = (130, 170)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from dioptre import __version__
 from dioptre.errors import FileError, InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.stack import VIEW_CODES, codes_to_pixels
 from dioptre.store import patch_shards as patches_module
 from dioptre.store.patches import LARGEST_CODE, PatchStore, StoreFormat, StoreWriter, open_patches

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.store.patches import PatchStore, StoreFormat, StoreWriter, open_patches
 
 if TYPE_CHECKING:

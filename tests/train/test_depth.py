@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from dioptre.errors import FileError, InputError
+from dioptre.grid import FocusGrid
 from dioptre.methods.depth_network import DepthNetwork
-from dioptre.optics import FocusGrid
 from dioptre.store.depth_images import DepthImages, DepthImageWriter
 from dioptre.store.format import StoreFormat
 from dioptre.train.depth import astray, draw_batch, fit_affine, load_depth, train_depth, unexplained

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from dioptre.errors import FileError
+from dioptre.grid import FocusGrid
 from dioptre.methods.learned import Learned
-from dioptre.optics import FocusGrid
 from dioptre.store.manifest import hash_file, write_json
 from dioptre.store.patches import PatchStore, StoreFormat
 from dioptre.train.export import export

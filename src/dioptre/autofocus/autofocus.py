@@ -21,9 +21,9 @@ from dioptre.focusing.focus import EVEN, AnyCamera
 from dioptre.focusing.inputs import to_rois
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.focusing.trace import Step
+from dioptre.grid import FocusGrid
 from dioptre.methods import find_method
 from dioptre.methods.base import WHOLE, Method
-from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior
 
 LOOKS: Final = {2: 3, 1: 4}  # by views: with one, a look does not tell on which side the focus is

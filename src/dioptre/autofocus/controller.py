@@ -25,7 +25,7 @@ from dioptre.cameras.base import Camera, ConnectedCamera, Frame, connect, to_ind
 from dioptre.confidence.reasons import Reason
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 from dioptre.focusing.trace import Act, Step
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 
 PATIENCE_S: Final = 2.0
 POLL_S: Final = 0.01  # how soon a cancel is noticed

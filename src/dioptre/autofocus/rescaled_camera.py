@@ -15,7 +15,7 @@ from dioptre.cameras.blur_units import FocusSteps, StepWindow
 from dioptre.errors import InputError
 from dioptre.focusing.inputs import cut
 from dioptre.focusing.result import Roi
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 
 
 @dataclass(frozen=True, eq=False)

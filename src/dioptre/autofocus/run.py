@@ -45,9 +45,9 @@ from dioptre.focusing.inputs import Ladder, cut, place_of
 from dioptre.focusing.own_positions import in_unit
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.focusing.trace import Act
+from dioptre.grid import FocusGrid, dioptres_to_metres
 from dioptre.methods.base import ANY, Method, best_index
 from dioptre.methods.measure import MIN_SIZE
-from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.posterior import Posterior
 
 ZOOM: Final = 8.0  # times as long are the steps of the search before: one is a sixth of a window

@@ -40,7 +40,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 
 Frame = Float32[np.ndarray, "view row col"]
 

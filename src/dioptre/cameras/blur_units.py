@@ -21,17 +21,10 @@ from jaxtyping import Float, Float32
 
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import FileError, InputError
-from dioptre.optics import (
-    PIXEL_PX,
-    CameraModel,
-    Counts,
-    FocusGrid,
-    Reals,
-    blur_in_focus,
-    depth_to_blur,
-    read_toml,
-)
+from dioptre.grid import Counts, FocusGrid, Reals
+from dioptre.optics import PIXEL_PX, CameraModel, blur_in_focus, depth_to_blur
 from dioptre.posterior import DepthPrior, Posterior
+from dioptre.resources import read_toml
 
 PHONE: Final = CameraModel.pixel3()
 WINDOW: Final = len(PHONE.grid)  # steps that a network knows

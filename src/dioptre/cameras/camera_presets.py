@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from dioptre.errors import FileError
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 
 
 def dslr_50mm() -> CameraModel:

@@ -40,7 +40,7 @@ from dioptre.cameras.indi_devices import (
     set_region,
 )
 from dioptre.errors import CameraError, InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.resources import largest_bytes
 from dioptre.stacks.bayer import GREENS, mean_green
 

@@ -32,7 +32,7 @@ from jaxtyping import Float
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.device_base import Held, Stop, split_address, translated
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
-from dioptre.optics import MOST_POSITIONS, FocusGrid
+from dioptre.grid import MOST_POSITIONS, FocusGrid
 
 if TYPE_CHECKING:
     from pymmcore_plus import CMMCorePlus

@@ -28,7 +28,7 @@ from jaxtyping import Float
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.device_base import Held, Stop, split_address, to_ladder, to_number, translated
 from dioptre.errors import CameraError, InputError
-from dioptre.optics import MOST_POSITIONS, FocusGrid
+from dioptre.grid import MOST_POSITIONS, FocusGrid
 from dioptre.stack import srgb_to_linear
 
 LOWEST, HIGHEST, STEP = 0.0, 255.0, 5.0  # what many webcams have

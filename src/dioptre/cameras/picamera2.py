@@ -28,7 +28,7 @@ import numpy as np
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.device_base import Held, Stop, split_address, to_number, translated
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
-from dioptre.optics import MOST_POSITIONS, FocusGrid
+from dioptre.grid import MOST_POSITIONS, FocusGrid
 from dioptre.stacks.bayer import GREENS, mean_green
 
 STEP_DIOPTRES: Final = 0.25

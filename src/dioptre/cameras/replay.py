@@ -11,7 +11,7 @@ import numpy as np
 
 from dioptre.cameras.base import Frame, to_index
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.stack import FocalStack, codes_to_pixels
 from dioptre.stacks.formats import read_pictures
 from dioptre.store.recordings import Recording

@@ -17,7 +17,8 @@ from jaxtyping import Float32
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import InputError
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.capture import Conditions
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.lens import VoiceCoil

@@ -197,9 +197,9 @@ def _focus_looks(
 ) -> int:
     """Prints where the lens must go from one look, or from several."""
     from dioptre.focusing.focus import focus_from  # noqa: PLC0415
+    from dioptre.grid import FocusGrid  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.methods.learned import Learned  # noqa: PLC0415
-    from dioptre.optics import FocusGrid  # noqa: PLC0415
 
     if len(regions) > 1 or config.plot is not None or (config.unit == "um" and steps is None):
         raise InputError("--at takes one --roi, positions in dioptres or metres, and no --plot")
@@ -321,7 +321,7 @@ def _read_camera(config: Focus) -> "FocusSteps":
 
 
 def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any]":
-    from dioptre.optics import FocusGrid, metres_to_dioptres  # noqa: PLC0415
+    from dioptre.grid import FocusGrid, metres_to_dioptres  # noqa: PLC0415
     from dioptre.stacks.positions import read_positions  # noqa: PLC0415
 
     assert config.positions is not None

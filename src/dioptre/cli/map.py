@@ -98,7 +98,7 @@ def run_map(config: Map) -> int:
 def _places(config: Map, names: tuple[str, ...]) -> "Places":
     """Returns where the slices were taken, as far as it is told."""
     from dioptre.focusing.inputs import to_ladder  # noqa: PLC0415
-    from dioptre.optics import FocusGrid, metres_to_dioptres  # noqa: PLC0415
+    from dioptre.grid import FocusGrid, metres_to_dioptres  # noqa: PLC0415
     from dioptre.pipeline.mapping import Places  # noqa: PLC0415
     from dioptre.stacks.positions import read_positions  # noqa: PLC0415
 

@@ -72,19 +72,6 @@ def sums_to_interval(sums: Sums, draws: int = DRAWS) -> Interval:
     return Interval(_metrics(low, count), _metrics(high, count))
 
 
-def metric_intervals(
-    errors: Integer[np.ndarray, " answer"], scenes: Shaped[np.ndarray, " answer"], draws: int = DRAWS
-) -> Interval:
-    """Returns the intervals of all six numbers of a row.
-
-    Args:
-        errors: Predicted less true index.
-        scenes: Which scene each answer belongs to.
-        draws: How many times scenes are drawn anew.
-    """
-    return sums_to_interval(errors_to_sums(errors, scenes), draws)
-
-
 def errors_to_sums(errors: Integer[np.ndarray, " answer"], scenes: Shaped[np.ndarray, " answer"]) -> Sums:
     """Returns each scene's sums, scenes in the order of their names."""
     names, which = np.unique(scenes, return_inverse=True)

@@ -23,10 +23,10 @@ from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
 from dioptre.confidence.exposure import SliceExposures
 from dioptre.confidence.sweep_statistics import Traces
 from dioptre.confidence.verdict import Asked, Verdict, judge, judge_posterior
+from dioptre.grid import FocusGrid
 from dioptre.methods import best_index, find_method, scores, tile_curves
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.methods.tiles import tiles_of
-from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

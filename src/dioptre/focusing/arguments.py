@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 from dioptre.errors import InputError, MethodError
+from dioptre.grid import FocusGrid
 from dioptre.methods import Method, find_method
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
-from dioptre.optics import FocusGrid
 from dioptre.posterior import DepthPrior, Posterior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

@@ -56,10 +56,10 @@ from dioptre.focusing.regions import to_region
 from dioptre.focusing.result import Depth, FocusResult, Roi
 from dioptre.focusing.score_slices import MeasuredRegion, measure_regions
 from dioptre.focusing.slices import Reading, Slices, to_slices
+from dioptre.grid import FocusGrid, dioptres_to_metres
 from dioptre.methods import Method
 from dioptre.methods.base import WHOLE, Autofocuser
 from dioptre.methods.tiles import tile_layout, tiles_of
-from dioptre.optics import FocusGrid, dioptres_to_metres
 from dioptre.posterior import DepthPrior
 from dioptre.stack import VIEW_CODES, FocalStack
 from dioptre.stacks.pictures import Pictures

@@ -25,12 +25,12 @@ from dioptre.errors import InputError, MethodError
 from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.inputs import Ladder, to_ladder
 from dioptre.focusing.slices import Reading, Slices, stream, to_slices
+from dioptre.grid import FocusGrid
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.methods.tiles import TILES
 from dioptre.methods.voting import VOTES_BY
-from dioptre.optics import FocusGrid
 from dioptre.stack import FocalStack
 from dioptre.stacks.pictures import Pictures
 

@@ -14,8 +14,8 @@ from jaxtyping import Float, Float32, Shaped
 from dioptre.cameras.blur_units import StepWindow
 from dioptre.errors import InputError
 from dioptre.focusing.result import Roi
+from dioptre.grid import FocusGrid
 from dioptre.methods.measure import MIN_SIZE
-from dioptre.optics import FocusGrid
 from dioptre.stacks.pictures import Window
 
 Pixels = Float32[np.ndarray, "slice view row col"]

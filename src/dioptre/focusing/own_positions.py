@@ -10,7 +10,8 @@ from jaxtyping import Float
 from dioptre.cameras.blur_units import FocusSteps, to_steps
 from dioptre.errors import InputError
 from dioptre.focusing.result import FocusResult
-from dioptre.optics import CameraModel, FocusGrid, dioptres_to_metres
+from dioptre.grid import FocusGrid, dioptres_to_metres
+from dioptre.optics import CameraModel
 
 AnyCamera = CameraModel | FocusSteps | str | os.PathLike[str]
 

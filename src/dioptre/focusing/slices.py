@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Shaped
 
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.resources import workers
 from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels, srgb_to_linear
 from dioptre.stacks.axes import ALL, Wanted, axes_of_shape, stacks_of, volume_of_array

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dioptre.errors import MethodError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.posterior import Posterior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

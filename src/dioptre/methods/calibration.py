@@ -27,7 +27,8 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import FileError, InputError
-from dioptre.optics import FocusGrid, read_toml
+from dioptre.grid import FocusGrid
+from dioptre.resources import read_toml
 
 SHIPPED: Final = Path(__file__).parents[1] / "calibrations"  # those that come with the package
 SUFFIX: Final = ".toml"

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import Autofocuser
 from dioptre.methods.filters import distance_sums, magnitude_sums
 from dioptre.methods.measure import (
@@ -31,7 +32,6 @@ from dioptre.methods.measure import (
     stack_scores,
 )
 from dioptre.methods.tiles import tiled_scores
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
 

@@ -37,6 +37,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.errors import MethodError
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import Autofocuser
 from dioptre.methods.calibration import Calibration, DisparityError, Fit, Places, find_calibration
 from dioptre.methods.depth_network import LEAST, DepthNetwork, match_depth
@@ -53,7 +54,6 @@ from dioptre.methods.matching import (
     match_zncc,
     smallest_patch,
 )
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
 from dioptre.stack import LEFT, RIGHT, FocalStack
 

@@ -26,9 +26,9 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.errors import MethodError, NetworkError
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
 from dioptre.methods.model_card import Card as Card  # noqa: PLC0414  # handed on
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior, Scores
 from dioptre.resources import refuse_larger, workers
 from dioptre.stack import FocalStack

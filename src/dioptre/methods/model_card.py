@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dioptre.errors import NetworkError
+from dioptre.grid import MOST_POSITIONS, FocusGrid
 from dioptre.methods.base import ANY
-from dioptre.optics import MOST_POSITIONS, FocusGrid
 from dioptre.posterior import Decision
 
 LAYOUT = 2  # of the card

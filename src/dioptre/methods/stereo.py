@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dioptre.errors import MethodError
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import Autofocuser
 from dioptre.methods.measure import (
     Edges,
@@ -27,7 +28,6 @@ from dioptre.methods.measure import (
     size_refusal,
     stack_scores,
 )
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Scores
 from dioptre.stack import LEFT, RIGHT, FocalStack
 

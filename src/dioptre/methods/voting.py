@@ -16,10 +16,10 @@ from typing import ClassVar, Final
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import Autofocuser
 from dioptre.methods.contrast import Contrast
 from dioptre.methods.tiles import tiles_of
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Scores
 from dioptre.stack import FocalStack
 

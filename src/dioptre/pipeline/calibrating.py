@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 
 from dioptre import __version__
 from dioptre.errors import InputError
+from dioptre.grid import FocusGrid
 from dioptre.methods import best_index
 from dioptre.methods.calibration import (
     CLOSE,
@@ -30,7 +31,7 @@ from dioptre.methods.calibration import (
 )
 from dioptre.methods.disparity import KINDS, DisparityKind, posterior_of, views_of
 from dioptre.methods.matching import Match, match_zncc
-from dioptre.optics import CameraModel, FocusGrid, depth_to_disparity
+from dioptre.optics import CameraModel, depth_to_disparity
 from dioptre.pipeline.predicting import spread
 from dioptre.pipeline.settings import CalibrationJob
 from dioptre.posterior import Posterior

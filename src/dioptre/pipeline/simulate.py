@@ -15,7 +15,8 @@ from jaxtyping import Float32
 
 from dioptre.cameras.camera_presets import find_camera
 from dioptre.errors import MissingExtraError
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.shards import write_shards
 from dioptre.posterior import DepthPrior

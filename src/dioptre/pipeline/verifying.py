@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from dioptre.errors import DioptreError, FileError, NetworkError
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import ANY, WHOLE
 from dioptre.methods.calibration import SUFFIX as CALIBRATION
 from dioptre.methods.calibration import Calibration
 from dioptre.methods.depth_network import KIND as DEPTH
 from dioptre.methods.depth_network import LEAST, DepthNetwork
 from dioptre.methods.learned import NETWORK, Learned
-from dioptre.optics import CameraModel, FocusGrid, read_toml
+from dioptre.optics import CameraModel
 from dioptre.pipeline.mapping import KIND as MAP
 from dioptre.pipeline.predicting import EXAMPLES, EXAMPLES_HASH, PREDICTIONS
 from dioptre.pipeline.predicting import KIND as PREDICTIONS_KIND
@@ -28,6 +29,7 @@ from dioptre.pipeline.predictions import check_predictions
 from dioptre.pipeline.reconstructing import KIND as RECONSTRUCTION
 from dioptre.pipeline.reporting import KIND as REPORT
 from dioptre.pipeline.simulate_captures import KIND as CAPTURES
+from dioptre.resources import read_toml
 from dioptre.stack import FocalStack
 from dioptre.store.depth_images import KIND as WIDE
 from dioptre.store.depth_images import shard_file

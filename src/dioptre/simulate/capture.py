@@ -11,7 +11,8 @@ import cv2
 import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
-from dioptre.optics import CameraModel, FocusGrid
+from dioptre.grid import FocusGrid
+from dioptre.optics import CameraModel
 from dioptre.simulate.depth_photograph import DepthPhotograph, photograph_scene
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.focusability import LEAST, focus_contrast

@@ -7,7 +7,7 @@ stand out from their noise. Nothing but that is asked: not how a method would fa
 import numpy as np
 from jaxtyping import Float32
 
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.simulate.render import PatchView, render
 from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import LEVELS, Noise

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float32
 
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.posterior import DepthPrior
 from dioptre.simulate.scene import FINE, Layer, soften
 from dioptre.simulate.surface_texture import silhouette

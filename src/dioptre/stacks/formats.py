@@ -10,15 +10,17 @@ stacks/positions.py does, unless the file itself tells.
 
 import glob
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float32
 
 from dioptre.errors import StackFileError
 from dioptre.stacks.arrays import ARRAY_SUFFIXES, open_array
-from dioptre.stacks.axes import ALL, Wanted, stacks_of
+from dioptre.stacks.axes import ALL, Volume, Wanted, stacks_of
 from dioptre.stacks.decoding import PICTURE_SUFFIXES, quiet_readers, white_of
 from dioptre.stacks.filenames import view_of, with_view
 from dioptre.stacks.microscopes import is_microscope_file, open_microscope, reader_elsewhere
@@ -42,6 +44,28 @@ ACCEPTED = (
 )
 
 AnyPath = str | Path
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file that holds stacks.
+
+    Attributes:
+        holds: Whether a path is of this kind, by its name or its beginning.
+        open: Returns what it holds, opened.
+    """
+
+    holds: Callable[[Path], bool]
+    open: Callable[[Path, Wanted], Volume]
+
+
+# A line each; a folder of pictures is none of them.
+FORMATS: Final = (
+    Format(is_microscope_file, open_microscope),
+    Format(is_tiff, open_tiff),
+    Format(lambda path: path.suffix.lower() in ARRAY_SUFFIXES, open_array),
+    Format(lambda path: path.suffix.lower() in FILM_SUFFIXES, lambda path, _: open_film(path)),
+)
 
 
 def open_stacks(paths: AnyPath | Sequence[AnyPath], wanted: Wanted = ALL) -> list[Pictures]:
@@ -117,13 +141,6 @@ def open_look(path: AnyPath, wanted: Wanted = ALL) -> Pictures:
     return open_series(path, [tuple(files)])
 
 
-def read_look(path: AnyPath, progress: Progress | None = None) -> Pictures:
-    """Returns what `open_look` does, all read."""
-    pictures = open_look(path)
-    with naming_what_fails(Path(path)):
-        return pictures.loaded(progress)
-
-
 def read_photographs(
     folder: str | Path, names: Sequence[str] | None = None
 ) -> dict[str, Float32[np.ndarray, "_ _"]]:
@@ -176,21 +193,15 @@ def _open_list(files: list[Path], wanted: Wanted) -> Pictures:
 
 def _open(path: Path, wanted: Wanted) -> list[Pictures]:
     """Returns the stacks of one folder or file."""
-    suffix = path.suffix.lower()
     with naming_what_fails(path):
         if not path.exists():
             raise StackFileError(f"there is no file or folder {path}; a stack is {ACCEPTED}")
-        if is_microscope_file(path):
-            return stacks_of(open_microscope(path, wanted), wanted)
-        if path.is_dir():
+        if path.is_dir() and not is_microscope_file(path):
             return _open_folder(path, wanted)
-        if is_tiff(path):
-            return stacks_of(open_tiff(path, wanted), wanted)
-        if suffix in ARRAY_SUFFIXES:
-            return stacks_of(open_array(path, wanted), wanted)
-        if suffix in FILM_SUFFIXES:
-            return stacks_of(open_film(path), wanted)
-    elsewhere = reader_elsewhere(suffix)
+        for form in FORMATS:
+            if form.holds(path):
+                return stacks_of(form.open(path, wanted), wanted)
+    elsewhere = reader_elsewhere(path.suffix.lower())
     if elsewhere:
         raise StackFileError(f"{path} is not read: {elsewhere}; a stack is {ACCEPTED}")
     raise StackFileError(f"{path} is not a stack of pictures; a stack is {ACCEPTED}")

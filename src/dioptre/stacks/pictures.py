@@ -7,7 +7,7 @@ Codes come back as the file has them, axes (view, row, col): nothing is scaled h
 Whoever opens files (stacks/formats.py and what it calls) makes these; this module knows no file.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -163,10 +163,6 @@ class Pictures:
         """Returns the colours of a slice as its file has them, red first; None if it has none."""
         found = None if self.painter is None else self.painter(at)
         return found if found is not None and found.shape[:2] == self.shape[2:] else None
-
-    def read_some(self, slices: Sequence[int]) -> Codes:
-        """Returns the codes of a few slices."""
-        return np.stack([self.read(at) for at in slices])
 
     @cached_property
     def codes(self) -> Codes:

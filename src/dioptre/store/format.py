@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.stack import VIEW_CODES
 
 LARGEST = 65536  # rows and columns of a patch

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.lib.stride_tricks import sliding_window_view
 
 from dioptre.errors import InputError
-from dioptre.optics import FocusGrid, Reals, metres_to_dioptres
+from dioptre.grid import FocusGrid, Reals, metres_to_dioptres
 
 SIZE = 128  # rows and columns of a patch (paper, Dataset)
 STRIDE = 40

@@ -23,8 +23,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped, UInt16
 
 from dioptre.errors import FileError, InputError, MapFileError, StackFileError
-from dioptre.optics import CameraModel, FocusGrid, metres_to_dioptres, read_toml
-from dioptre.resources import read_text
+from dioptre.grid import FocusGrid, metres_to_dioptres
+from dioptre.optics import CameraModel
+from dioptre.resources import read_text, read_toml
 from dioptre.stacks.axes import Wanted
 from dioptre.stacks.formats import read_pictures
 from dioptre.store.format import StoreFormat

@@ -19,7 +19,7 @@ from jaxtyping import Float32
 
 from dioptre import __version__
 from dioptre.errors import FileError, InputError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.resources import read_text
 from dioptre.stacks.encoding import to_png
 from dioptre.store.lock import LOCK, locked

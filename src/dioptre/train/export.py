@@ -23,10 +23,10 @@ from torch import Tensor, nn
 
 from dioptre import __version__
 from dioptre.errors import InputError, NetworkError
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import ANY, WHOLE, best_index
 from dioptre.methods.learned import METADATA, Learned, place_of
 from dioptre.methods.model_card import Card
-from dioptre.optics import FocusGrid
 from dioptre.posterior import Decision, Posterior
 from dioptre.stack import FocalStack
 from dioptre.store.manifest import unnamed

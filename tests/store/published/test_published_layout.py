@@ -9,7 +9,7 @@ pytest.importorskip("pyarrow")
 import numpy as np
 
 from dioptre.errors import CaptureFileError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.stack import LEFT, RIGHT
 from dioptre.store.labels import SIZE, metres_to_code
 from dioptre.store.published.frames import rotate_frame, unrotate_frame

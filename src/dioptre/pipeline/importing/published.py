@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from dioptre.errors import CaptureFileError
-from dioptre.optics import FocusGrid
+from dioptre.grid import FocusGrid
 from dioptre.pipeline.importing.outcomes import CaptureOutcome
 from dioptre.pipeline.settings import Import
 from dioptre.store.captures import LONGEST_NAME, CaptureWriter

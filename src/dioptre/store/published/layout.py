@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from dioptre.errors import CaptureFileError, InputError, MapFileError
-from dioptre.optics import FocusGrid, metres_to_dioptres
+from dioptre.grid import FocusGrid, metres_to_dioptres
 from dioptre.rig import CAMERAS
 from dioptre.stack import LEFT, RIGHT
 from dioptre.store.labels import SIZE, STRIDE, FrameSize, Labels, code_to_metres

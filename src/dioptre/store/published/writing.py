@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Shaped, UInt16
 
 from dioptre.errors import FileError
-from dioptre.optics import dioptres_to_metres
+from dioptre.grid import dioptres_to_metres
 from dioptre.store.labels import FARTHEST_M, LARGEST_CODE, NEAREST_M, metres_to_code
 from dioptre.store.manifest import write_file
 from dioptre.store.maps import openexr

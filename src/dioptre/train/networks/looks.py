@@ -68,11 +68,6 @@ class LooksNet(nn.Module):
         self.weight = nn.Linear(features, 1)
         initialise(self)
 
-    @property
-    def look_width(self) -> int:
-        """How many numbers `look_features` says of a look."""
-        return self.alone.encoder.features + 2 * self.positions - 1
-
     def forward(
         self,
         pixels: Float[Tensor, "batch slice view row col"],
