@@ -60,7 +60,7 @@ BESIDE: Final = 3  # indices: else a look is so far from all others
 
 @dataclass(eq=False)
 class LensRun:
-    """One run under way.
+    """A lens that is being focused once: what was seen so far, and what is known of it.
 
     Attributes:
         plan: What is asked.

@@ -101,7 +101,7 @@ class Peak:
 
 
 class FrameScorer:
-    """Who scores frames: a measure of the whole region, or of where its light is.
+    """A measure of contrast that scores frames: of the whole region, or of where its light is.
 
     Args:
         method: The measure, or a method whose parts vote by one; None to choose by what is seen.

@@ -51,7 +51,7 @@ Errors = Float[np.ndarray, " store"]  # for every patch of the store
 
 @dataclass(frozen=True, eq=False)
 class ExampleSet:
-    """Example patches.
+    """Example patches that lie beside predictions, with what methods answered.
 
     Attributes:
         patch: Its row in the store.

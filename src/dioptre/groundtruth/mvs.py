@@ -61,7 +61,7 @@ class RectifiedView:
 
 @dataclass(frozen=True, eq=False)
 class DepthEstimate:
-    """What a sweep found.
+    """The depth that a plane sweep found for every pixel, and how well the pictures agree there.
 
     Attributes:
         plane: Number of the plane, with its fraction.

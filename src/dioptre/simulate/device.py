@@ -44,7 +44,7 @@ Field = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class PhoneOptics:
-    """One phone.
+    """How one phone transmits and splits light over the field, and where its lens really goes.
 
     Attributes:
         split_depth: A of the left view's share 1/2 - A tanh((u - u0) / s) across the pupil.

@@ -43,7 +43,7 @@ Strip = Float32[np.ndarray, "slice 2 rows cols"]
 
 @dataclass(frozen=True, eq=False)
 class WorldView:
-    """A world from one phone.
+    """A world as one phone sees it.
 
     Attributes:
         world: What is there.

@@ -63,7 +63,7 @@ class ValidationResult:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRun:
-    """A finished run.
+    """A finished training: its folder, its recipe and its best weights.
 
     Attributes:
         path: Its folder.
