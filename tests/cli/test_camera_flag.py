@@ -21,6 +21,8 @@ from tests.fakes import FamilyOf, Probable
 
 NEARER = 4  # steps
 
+pytestmark = pytest.mark.filterwarnings("ignore:the confidence of")  # of methods that stand in for others
+
 
 @pytest.fixture(autouse=True)
 def at_any_risk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,13 +34,14 @@ def at_any_risk(monkeypatch: pytest.MonkeyPatch) -> None:
 class Nearer(Probable):
     """Finds the focus always so many steps nearer than the last look."""
 
+    is_network = True
+
     def logits(self, stack: FocalStack) -> np.ndarray:
         return -4.0 * (np.arange(WINDOW) - stack.indices[:, -1:] - NEARER) ** 2
 
 
 @pytest.fixture(autouse=True)
 def nearer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(focus, "Learned", Nearer)
     for keys, looks in ((ONE_LOOK, 1), (SEVERAL_LOOKS, ANY)):
         row = Method(keys[1], "Nearer", Problem.SINGLE_GREEN, FamilyOf(Nearer), "test", looks=looks)
         monkeypatch.setitem(METHODS, row.key, row)
