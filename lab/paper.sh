@@ -5,7 +5,7 @@
 #
 # Each test set is one simulate command with a seed, of the split test, whose surfaces no network has learned
 # from. What is there already is not made again, and what was stopped goes on. DIR/report/index.html has
-# everything; `dioptre bench scale` tells how long a patch takes.
+# everything; `python -m lab.scale` tells how long a patch takes.
 #
 #   PATCHES=1024     patches of the centre phone's test set, 16 of a scene
 #   OTHERS=512       patches of each of the other sets

@@ -107,7 +107,7 @@ def blur(image: Image, sigma: float) -> Image:
 
 def cdf97(image: Image, level: int) -> tuple[Image, Image, Image, Image]:
     """Sub-bands LL, LH, HL, HH of one level of the CDF 9/7 wavelet, mirrored at the border."""
-    import pywt  # noqa: PLC0415  # only the tests and `dioptre bench` need it
+    import pywt  # noqa: PLC0415  # only the tests and `python -m lab.speed` need it
 
     low = image
     for _ in range(level):

@@ -1,6 +1,6 @@
 """Speed of stereo matching against a plain loop over shifts, as a ratio in one run.
 
-    dioptre bench disparity
+    python -m lab.speed disparity
 
 128 patches of 128 x 128 pixels, both views, searched as the calibration of the simulated phone says. The
 plain versions take one patch after the other, and one shift after the other, with NumPy and SciPy. A ratio of

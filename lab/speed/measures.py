@@ -1,6 +1,6 @@
 """Speed of the classical measures against the plain reference, as a ratio in one run.
 
-    dioptre bench measures
+    python -m lab.speed measures
 
 One dual-pixel stack of 49 x 128 x 128. Each row is a measure alone; the last two are all measures of a
 kind asked for together, which is what the ratio of 30 is promised for. The scores are compared too.

@@ -1,6 +1,6 @@
 """Speed of the simulator, and of its renderer against aperture sampling, in one run.
 
-    dioptre bench simulator
+    python -m lab.speed simulator
 
 Stacks are 49 x 2 x 128 x 128; all cores are used, a process each, as `dioptre simulate` does. Scenes and
 their surfaces are made before the clock starts; noise and quantisation count.

@@ -2,13 +2,11 @@
 
 Places are metres: x along the columns of a landscape frame, y along its rows, z ahead. Phones stand upright,
 and their files are portrait, turned counterclockwise to landscape: what is up in the world is at the left of
-a frame, so that the upper phone is at negative x and the left one at positive y.
+a frame, so that the upper phone is at negative x and the left one at positive y. Without NumPy, since the
+command line's help reads it.
 """
 
 from typing import Final
-
-import numpy as np
-from jaxtyping import Float
 
 from dioptre.errors import InputError
 
@@ -18,10 +16,11 @@ CLOSER_M: Final = 0.011  # the left phone stands nearer to the scene (paper, Dat
 ARM_M: Final = 0.06  # of a rig with whole frames: a phone is 68 mm wide
 
 
-def nominal_centres(arm_m: float) -> dict[str, Float[np.ndarray, "3"]]:
-    """Returns where the phones of a rig are meant to be."""
+def nominal_centres(arm_m: float) -> dict[str, tuple[float, float, float]]:
+    """Returns where the phones of a rig are meant to be, in metres."""
     if not arm_m > 0:
         raise InputError(f"the arms of a rig are longer than 0, not {arm_m:g} m")
-    places = {name: np.array([arm_m * x, arm_m * y, 0.0]) for name, (x, y) in TOWARDS.items()}
-    places["left"][2] = CLOSER_M * arm_m / ARM_M
-    return places
+    closer = CLOSER_M * arm_m / ARM_M
+    return {
+        name: (arm_m * x, arm_m * y, closer if name == "left" else 0.0) for name, (x, y) in TOWARDS.items()
+    }

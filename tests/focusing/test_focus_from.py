@@ -19,6 +19,8 @@ from tests.fakes import FamilyOf, Probable
 
 N = 49
 
+pytestmark = pytest.mark.filterwarnings("ignore:the confidence of")  # of methods that stand in for others
+
 
 class Hopeful(Probable):
     """Believes in the position that the mean pixel names, as surely as the look has contrast."""

@@ -10,7 +10,7 @@ def test_the_left_phone_is_meant_to_stand_closer() -> None:
     places = nominal_centres(ARM_M)
     assert tuple(places) == CAMERAS
     assert places["left"][2] == pytest.approx(CLOSER_M)
-    assert np.allclose(places["left"][:2], -places["right"][:2])
+    assert np.allclose(places["left"][:2], -np.array(places["right"][:2]))
 
 
 def test_a_rig_is_mounted_nearly_as_it_was_meant() -> None:

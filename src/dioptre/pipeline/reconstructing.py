@@ -295,8 +295,8 @@ def nominal_rig(settings: Reconstruct, camera: CameraModel, known: Mapping[str, 
     """Returns what is known of a rig: what was told, then what lies beside the captures, then the paper's."""
     try:
         spacing = settings.spacing_mm / 1e3 or float(known.get("spacing_mm", 1e3 * ARM_M)) / 1e3
-        centres = {name: np.array(place) / 1e3 for name, place in known.get("nominal_mm", {}).items()}
-        centres = centres or nominal_centres(spacing)
+        told = {name: np.array(place) / 1e3 for name, place in known.get("nominal_mm", {}).items()}
+        centres = told or nominal_centres(spacing)
         places = np.stack([centres[name] for name in CAMERAS]).astype(np.float64)
         focal = float(known.get("focal_px", reference_focal_px(camera)))
     except (TypeError, ValueError, KeyError, AttributeError) as error:

@@ -137,7 +137,7 @@ def describe_rig(
     measured = rig.spacing_m + MEASURED_M * float(rng.standard_normal())
     return {
         "spacing_mm": 1e3 * measured,
-        "nominal_mm": {name: (1e3 * place).tolist() for name, place in nominal_centres(rig.arm_m).items()},
+        "nominal_mm": {name: [1e3 * m for m in place] for name, place in nominal_centres(rig.arm_m).items()},
         "focal_px": reference_focal_px(camera),
         "frame": list(frame),
     }

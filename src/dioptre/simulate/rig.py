@@ -82,7 +82,7 @@ def draw_rig(arm_m: float, rng: np.random.Generator) -> Rig:
         gain = 1 + FOCAL_DEVIATION * float(rng.standard_normal())
         middle = name == "center"
         rotation = np.eye(3) if middle else np.asarray(cv2.Rodrigues(angles)[0])
-        phones.append(Phone(name, device, rotation, place + (0 if middle else astray), gain))
+        phones.append(Phone(name, device, rotation, np.array(place) + (0 if middle else astray), gain))
     return Rig(tuple(phones), arm_m)
 
 
