@@ -9,7 +9,7 @@ from scipy.ndimage import gaussian_filter
 
 from dioptre import METHODS, __version__
 from dioptre.cli import main
-from dioptre.cli.console import BAD_INPUT, FOCUSED, NOT_FOCUSED
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED
 from dioptre.cli.focus import parse_roi
 from dioptre.cli.focus_result import sparkline
 from tests.cli.command_line import refused, run_json
@@ -132,12 +132,6 @@ def test_one_unreadable_picture_is_named(folder: Path, capsys: pytest.CaptureFix
 def test_mixed_sizes_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cv2.imwrite(str(folder / "IMG_02.50.png"), np.zeros((10, 20), np.uint8))
     assert "IMG_02.50.png" in refused(capsys, "focus", str(folder))
-
-
-def test_unknown_flags_end_with_2(folder: Path) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["focus", str(folder), "--no-such-flag"])
-    assert ended.value.code == BAD_INPUT
 
 
 def test_methods_lists_every_row(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,218 @@
+"""The flags of a command: its dataclass read as help, and a command line read as its dataclass.
+
+tyro reads the values. A field that is a dataclass itself is a group of flags, titled by what is said of the
+field. Help is 80 columns wide.
+"""
+
+import inspect
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum
+from itertools import dropwhile, takewhile
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+import tyro
+
+from dioptre.cli.console import did_you_mean
+from dioptre.errors import InputError
+
+WIDTH: Final = 80  # columns of a terminal
+MARGIN: Final = 22  # columns before what is said of a flag
+NUMBERS: Final = {int: "N", float: "NUMBER"}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag, or a positional argument.
+
+    Attributes:
+        name: With its hyphens; empty for a positional argument.
+        value: What stands for its value; empty if it takes none.
+        text: What is said of it.
+        required: Whether a command line must have it.
+    """
+
+    name: str
+    value: str
+    text: str
+    required: bool
+
+    @property
+    def usage(self) -> str:
+        """How it is written."""
+        return f"{self.name} {self.value}".strip()
+
+
+def explain(name: str, config: type) -> str:
+    """Returns the help of a command."""
+    groups = flag_groups(config)
+    every = [flag for group in groups.values() for flag in group]
+    needed = " ".join(flag.usage for flag in every if flag.name and flag.required)
+    given = " ".join(flag.value for flag in every if not flag.name)
+    usage = " ".join(filter(None, ("usage: dioptre", name, needed, "[FLAGS]", given)))
+    about, _ = _docstring(config)
+    paragraphs = [_filled(paragraph) for paragraph in about.split("\n\n")]
+    told = [
+        "\n".join([f"{title}:", *(_described(flag) for flag in group)])
+        for title, group in groups.items()
+        if group
+    ]
+    return "\n\n".join([usage, *paragraphs, *told]) + "\n"
+
+
+def parse(name: str, config: type, arguments: Sequence[str]) -> Any:
+    """Returns the dataclass of a command that a command line describes.
+
+    Raises:
+        InputError: If there is no such flag, or a value cannot be used.
+    """
+    every = [flag for group in flag_groups(config).values() for flag in group]
+    _refuse_unknown(name, {flag.name: flag for flag in every if flag.name}, arguments)
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            found, left = tyro.cli(  # type: ignore[var-annotated]
+                config,
+                prog=f"dioptre {name}",
+                args=arguments,
+                config=(tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
+                return_unknown_args=True,
+            )
+    except SystemExit:
+        complaint = _complaint(said.getvalue()).removesuffix(".")
+        if complaint.startswith("Missing from"):
+            complaint = f"{name} needs {' '.join(flag.usage for flag in every if flag.required)}"
+        raise InputError(f"{complaint} (dioptre {name} --help)") from None
+    if left:
+        raise InputError(f"{name} does not know what to do with {left[0]!r} (dioptre {name} --help)")
+    return found
+
+
+def flag_groups(config: type) -> dict[str, list[Flag]]:
+    """Returns the flags of a command in their groups, each with its title."""
+    _, texts = _docstring(config)
+    hints = get_type_hints(config, include_extras=True)
+    groups: dict[str, list[Flag]] = {"Arguments": [], "Flags": []}
+    for field in fields(config):
+        kind, _ = _unwrapped(hints[field.name])
+        if isinstance(kind, type) and is_dataclass(kind):
+            groups[texts[field.name].rstrip(".")] = list(_flags(kind))
+    for flag in _flags(config):
+        groups["Flags" if flag.name else "Arguments"].append(flag)
+    return groups
+
+
+def _flags(config: type) -> Iterator[Flag]:
+    """Yields the flags of a dataclass itself, without those of its groups."""
+    _, texts = _docstring(config)
+    hints = get_type_hints(config, include_extras=True)
+    for field in fields(config):
+        kind, marks = _unwrapped(hints[field.name])
+        if not is_dataclass(kind):
+            positional = tyro.conf.Positional in marks
+            name = "" if positional else "--" + field.name.replace("_", "-")
+            value = next(
+                (mark.metavar for mark in marks if hasattr(mark, "metavar")), _value(kind, field.name)
+            )
+            missing = field.default is MISSING and field.default_factory is MISSING
+            yield Flag(name, value, _with_default(texts[field.name], field), missing)
+
+
+def _unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Returns a type without what annotates it and without None, and what annotates it."""
+    marks: tuple[Any, ...] = ()
+    if get_origin(hint) is Annotated:
+        hint, *rest = get_args(hint)
+        marks = tuple(rest)
+    if get_origin(hint) in (Union, UnionType):
+        (hint,) = (one for one in get_args(hint) if one is not NoneType)
+    return hint, marks
+
+
+def _value(kind: Any, name: str) -> str:
+    """Returns what stands for the value of a flag in help."""
+    if kind is bool:
+        return ""
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(str(one.value) for one in kind)
+    if get_origin(kind) is tuple:
+        return " ".join(_value(one, name) for one in get_args(kind) if one is not Ellipsis)
+    return NUMBERS.get(kind, name.upper())
+
+
+def _with_default(text: str, field: "Field[Any]") -> str:
+    """Returns what is said of a flag, with its default unless that is told already or is plain."""
+    if field.default is MISSING:
+        return text
+    default = field.default.value if isinstance(field.default, Enum) else field.default
+    plain = default is None or isinstance(default, bool) or default in ("", ())
+    if plain or "by default" in text:
+        return text
+    told = f"{default:g}" if isinstance(default, float) else str(default)
+    return f"{text.removesuffix('.')}; {told} by default."
+
+
+def _docstring(config: type) -> tuple[str, dict[str, str]]:
+    """Returns what a dataclass says of itself, and of each of its fields."""
+    about, _, attributes = inspect.getdoc(config).partition("\n\nAttributes:\n")  # type: ignore[union-attr]
+    texts, name = dict[str, str](), ""
+    for line in textwrap.dedent(attributes).splitlines():
+        if line.startswith(" "):
+            texts[name] += f" {line.strip()}"
+        else:
+            name, _, text = line.partition(":")
+            texts[name] = text.strip()
+    return about, texts
+
+
+def _described(flag: Flag) -> str:
+    """Returns a flag and what is said of it, in as many lines as that takes."""
+    margin = " " * MARGIN
+    text = _filled(flag.text, margin)
+    head = f"  {flag.usage}"
+    return f"{head}\n{text}" if len(head) > MARGIN - 2 else f"{head:<{MARGIN}}{text.lstrip()}"
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def _refuse_unknown(name: str, known: dict[str, Flag], arguments: Sequence[str]) -> None:
+    """Raises InputError for a flag that there is not, or one that is not there and must be."""
+    given = []
+    for word in arguments:
+        if word == "--":
+            break
+        if word.startswith("--"):
+            flag = "--" + word[2:].partition("=")[0].replace("_", "-")
+            if flag not in known:
+                raise InputError(
+                    f"{name} has no flag {flag!r}{did_you_mean(flag, known, f'dioptre {name} --help')}"
+                )
+            given.append(flag)
+    for flag, one in known.items():
+        if one.required and flag not in given:
+            raise InputError(f"{name} needs {one.usage} (dioptre {name} --help)")
+
+
+def _complaint(text: str) -> str:
+    """Returns what tyro says is wrong, without its title, its box and the help below a rule or a blank."""
+
+    def is_blank(line: str) -> bool:
+        return not line.strip(" │╰╯─-")
+
+    below_title = dropwhile(is_blank, text.splitlines()[1:])
+    return " ".join(line.strip(" │") for line in takewhile(lambda line: not is_blank(line), below_title))
