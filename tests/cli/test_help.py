@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 from dataclasses import is_dataclass
+from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 import tyro
@@ -83,6 +85,17 @@ def test_the_flags_of_the_help_are_those_that_are_read(name: str, capsys: pytest
         tyro.cli(config, args=["--help"], config=(tyro.conf.FlagCreatePairsOff,))
     read = re.findall(r"^[│ ] (--[a-z][a-z0-9-]*)", capsys.readouterr().out, re.MULTILINE)
     assert sorted(flag.name for flag in flags_of(name) if flag.name) == sorted(read)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_reference_has_every_group_of_flags(name: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    config, _ = COMMANDS[name].load()
+    kinds = [config, *filter(is_dataclass, get_type_hints(config).values())]
+    section = page.split(f"## dioptre {name}\n")[1].split("\n## ")[0]
+    assert re.findall(r"^::: (\S+)$", section, re.MULTILINE) == [
+        f"{kind.__module__}.{kind.__qualname__}" for kind in kinds
+    ]
 
 
 @pytest.mark.parametrize(

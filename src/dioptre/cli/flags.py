@@ -152,10 +152,10 @@ def _with_default(text: str, field: "Field[Any]") -> str:
         return text
     default = field.default.value if isinstance(field.default, Enum) else field.default
     plain = default is None or isinstance(default, bool) or default in ("", ())
-    if plain or "by default" in text:
+    if plain or "y default" in text:
         return text
     told = f"{default:g}" if isinstance(default, float) else str(default)
-    return f"{text.removesuffix('.')}; {told} by default."
+    return f"{text} By default {told}."
 
 
 def _docstring(config: type) -> tuple[str, dict[str, str]]:
