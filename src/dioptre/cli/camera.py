@@ -25,7 +25,7 @@ class MeasureCamera:
     shipped networks work on that camera.
 
     Attributes:
-        device: As for `dioptre run`; simulated:SEED,target stands before a target.
+        device: The camera, as for `dioptre run`; simulated:SEED,target stands before a target.
         out: The file.
         sweep: Which positions.
         roi: The region that the target fills, in pixels from the top left; the whole frame by default.

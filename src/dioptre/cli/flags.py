@@ -7,7 +7,7 @@ field. Help is 80 columns wide.
 import inspect
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
@@ -56,11 +56,7 @@ def explain(name: str, config: type) -> str:
     usage = " ".join(filter(None, ("usage: dioptre", name, needed, "[FLAGS]", given)))
     about, _ = _docstring(config)
     paragraphs = [_filled(paragraph) for paragraph in about.split("\n\n")]
-    told = [
-        "\n".join([f"{title}:", *(_described(flag) for flag in group)])
-        for title, group in groups.items()
-        if group
-    ]
+    told = ["\n".join([f"{title}:", *map(_described, group)]) for title, group in groups.items()]
     return "\n\n".join([usage, *paragraphs, *told]) + "\n"
 
 
@@ -93,33 +89,31 @@ def parse(name: str, config: type, arguments: Sequence[str]) -> Any:
 
 
 def flag_groups(config: type) -> dict[str, list[Flag]]:
-    """Returns the flags of a command in their groups, each with its title."""
+    """Returns the flags of a command in the order of its fields, in their groups, each with its title."""
     _, texts = _docstring(config)
     hints = get_type_hints(config, include_extras=True)
-    groups: dict[str, list[Flag]] = {"Arguments": [], "Flags": []}
-    for field in fields(config):
-        kind, _ = _unwrapped(hints[field.name])
-        if isinstance(kind, type) and is_dataclass(kind):
-            groups[texts[field.name].rstrip(".")] = list(_flags(kind))
-    for flag in _flags(config):
-        groups["Flags" if flag.name else "Arguments"].append(flag)
-    return groups
-
-
-def _flags(config: type) -> Iterator[Flag]:
-    """Yields the flags of a dataclass itself, without those of its groups."""
-    _, texts = _docstring(config)
-    hints = get_type_hints(config, include_extras=True)
+    groups: dict[str, list[Flag]] = {"Arguments": []}
+    ungrouped = ""
     for field in fields(config):
         kind, marks = _unwrapped(hints[field.name])
-        if not is_dataclass(kind):
-            positional = tyro.conf.Positional in marks
-            name = "" if positional else "--" + field.name.replace("_", "-")
-            value = next(
-                (mark.metavar for mark in marks if hasattr(mark, "metavar")), _value(kind, field.name)
-            )
-            missing = field.default is MISSING and field.default_factory is MISSING
-            yield Flag(name, value, _with_default(texts[field.name], field), missing)
+        if isinstance(kind, type) and is_dataclass(kind):
+            for group in flag_groups(kind).values():
+                groups[texts[field.name].removesuffix(".")] = group
+        else:
+            flag = _flag(field, kind, marks, texts[field.name])
+            if flag.name:
+                ungrouped = ungrouped or ("Other flags" if len(groups) > 1 else "Flags")
+            groups.setdefault(ungrouped if flag.name else "Arguments", []).append(flag)
+    return {title: group for title, group in groups.items() if group}
+
+
+def _flag(field: "Field[Any]", kind: Any, marks: tuple[Any, ...], text: str) -> Flag:
+    """Returns the flag that a field is."""
+    name = "" if tyro.conf.Positional in marks else "--" + field.name.replace("_", "-")
+    values = [mark.metavar for mark in marks if hasattr(mark, "metavar")]
+    missing = field.default is MISSING and field.default_factory is MISSING
+    value = values[0] if values else _value(kind, field.name)
+    return Flag(name, value, _with_default(text, field), missing)
 
 
 def _unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:

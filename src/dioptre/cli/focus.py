@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -74,9 +74,6 @@ class Focus:
         stacks: A folder of pictures in the numeric order of their names (NAME_left and NAME_right are two
             views), the pictures themselves, a multi-page TIFF, .npy, .npz, film or microscope's file. Several
             stacks give a table.
-        files: What is read from a file; by default each channel, time and position.
-        pixels: What the numbers of the pictures are.
-        output: What is printed and written.
         roi: Look only at this region, in pixels from the top left; may be given several times.
         subject: Which of several depths, or of several regions in focus, decides. Where no positions are
             known, the last slice is the nearest.
@@ -94,12 +91,12 @@ class Focus:
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
         prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near such as 3,2,1,
             or a file of them. Only methods that give probabilities heed it.
+        files: What is read from a file; by default each channel, time and position.
+        pixels: What the numbers of the pictures are.
+        output: What is printed and written.
     """
 
     stacks: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="STACK...")]
-    files: Annotated[StackFlags, tyro.conf.OmitArgPrefixes]
-    pixels: Annotated[PixelFlags, tyro.conf.OmitArgPrefixes]
-    output: Annotated[OutputFlags, tyro.conf.OmitArgPrefixes]
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
     subject: Annotated[str, tyro.conf.arg(metavar="centre|nearest|largest|most-confident")] = "centre"
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
@@ -109,6 +106,9 @@ class Focus:
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
+    files: Annotated[StackFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=StackFlags)
+    pixels: Annotated[PixelFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=PixelFlags)
+    output: Annotated[OutputFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=OutputFlags)
 
 
 def run_focus(config: Focus) -> int:

@@ -3,7 +3,7 @@
 import json
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
@@ -76,8 +76,6 @@ class RunLens:
     Attributes:
         device: The camera: replay:STACK, simulated:SEED, indi:HOST:PORT/CCD/FOCUSER, micromanager:demo,
             micromanager:CFG, picamera2 or opencv:0.
-        lens: How the lens moves.
-        output: What is printed and written.
         roi: Look only at this region, in pixels from the top left.
         method: A network for looks, or a measure to sweep with: a key that `dioptre methods` lists. By
             default dioptre-any-green, or dioptre-any-dp for two views.
@@ -88,11 +86,11 @@ class RunLens:
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
         prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near, or a file of
             them.
+        lens: How the lens moves.
+        output: What is printed and written.
     """
 
     device: Address
-    lens: Annotated[LensFlags, tyro.conf.OmitArgPrefixes]
-    output: Annotated[RunOutputFlags, tyro.conf.OmitArgPrefixes]
     roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
@@ -100,6 +98,8 @@ class RunLens:
     fallback: Literal["sweep", "always", "none"] = "sweep"
     risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
+    lens: Annotated[LensFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=LensFlags)
+    output: Annotated[RunOutputFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=RunOutputFlags)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Record:
     """Sweep a camera from far to near and write a stack that every other command reads.
 
     Attributes:
-        device: As for `dioptre run`.
+        device: The camera, as for `dioptre run`.
         out: A folder, new or empty: 16-bit pictures, positions.csv for --positions, recording.json.
         sweep: Which positions.
         json: Print what was recorded as JSON.
