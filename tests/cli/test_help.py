@@ -136,5 +136,14 @@ def test_a_value_that_cannot_be_used_is_one_line(
     assert sentence.endswith(f"(dioptre {words[0]} --help)\n")
 
 
+def test_a_terminal_is_told_the_same(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off = refused(capsys, "focus", "a", "--risk", "often")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert refused(capsys, "focus", "a", "--risk", "often") == off
+
+
 def test_a_path_that_looks_like_a_flag_comes_after_two_hyphens(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--help" in refused(capsys, "verify", "--", "--help")

@@ -8,7 +8,7 @@ import inspect
 import io
 import textwrap
 from collections.abc import Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from itertools import dropwhile, takewhile
@@ -70,7 +70,7 @@ def parse(name: str, config: type, arguments: Sequence[str]) -> Any:
     _refuse_unknown(name, {flag.name: flag for flag in every if flag.name}, arguments)
     said = io.StringIO()
     try:
-        with redirect_stderr(said):
+        with redirect_stdout(said), redirect_stderr(said):  # tyro has colours where stdout is a terminal
             found, left = tyro.cli(  # type: ignore[var-annotated]
                 config,
                 prog=f"dioptre {name}",
@@ -203,10 +203,10 @@ def _refuse_unknown(name: str, known: dict[str, Flag], arguments: Sequence[str])
 
 
 def _complaint(text: str) -> str:
-    """Returns what tyro says is wrong, without its title, its box and the help below a rule or a blank."""
+    """Returns what tyro says is wrong, without its title and the help that is below a rule or a blank."""
 
     def is_blank(line: str) -> bool:
-        return not line.strip(" │╰╯─-")
+        return not line.strip(" -")
 
     below_title = dropwhile(is_blank, text.splitlines()[1:])
-    return " ".join(line.strip(" │") for line in takewhile(lambda line: not is_blank(line), below_title))
+    return " ".join(line.strip() for line in takewhile(lambda line: not is_blank(line), below_title))
