@@ -6,6 +6,7 @@ field. Help is 80 columns wide.
 
 import inspect
 import io
+import re
 import textwrap
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -22,6 +23,11 @@ from dioptre.errors import InputError
 
 WIDTH: Final = 80  # columns of a terminal
 MARGIN: Final = 22  # columns before what is said of a flag
+WORDINGS: Final = (  # of tyro, about values
+    re.compile(r"Error parsing (?P<flag>--[\w-]+): .*?'(?P<value>[^']*)'"),
+    re.compile(r"invalid choice '(?P<value>.*?)' for argument '(?P<flag>.*?)'"),
+    re.compile(r"Missing value for argument '(?P<flag>.*?)'"),
+)
 NUMBERS: Final = {int: "N", float: "NUMBER"}
 
 
@@ -79,9 +85,7 @@ def parse(name: str, config: type, arguments: Sequence[str]) -> Any:
                 return_unknown_args=True,
             )
     except SystemExit:
-        complaint = _complaint(said.getvalue()).removesuffix(".")
-        if complaint.startswith("Missing from"):
-            complaint = f"{name} needs {' '.join(flag.usage for flag in every if flag.required)}"
+        complaint = _reworded(_complaint(said.getvalue()), name, every)
         raise InputError(f"{complaint} (dioptre {name} --help)") from None
     if left:
         raise InputError(f"{name} does not know what to do with {left[0]!r} (dioptre {name} --help)")
@@ -210,3 +214,16 @@ def _complaint(text: str) -> str:
 
     below_title = dropwhile(is_blank, text.splitlines()[1:])
     return " ".join(line.strip() for line in takewhile(lambda line: not is_blank(line), below_title))
+
+
+def _reworded(complaint: str, name: str, flags: Sequence[Flag]) -> str:
+    """Returns what tyro says is wrong in the words of help, where these are known."""
+    if complaint.startswith("Missing from"):
+        return f"{name} needs {' '.join(flag.usage for flag in flags if flag.required)}"
+    values = {flag.name: flag.value for flag in flags}
+    for wording in WORDINGS:
+        found = wording.match(complaint)
+        if found and found["flag"] in values:
+            given = found.groupdict().get("value")
+            return f"{found['flag']} takes {values[found['flag']]}" + (f", not {given!r}" if given else "")
+    return complaint.removesuffix(".")
