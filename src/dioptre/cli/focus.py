@@ -71,29 +71,27 @@ class Focus:
     Exit code 0: focused. 1: not focused (why, on stderr). 2: bad input.
 
     Attributes:
-        stacks: A folder of pictures in the numeric order of their names (NAME_left and NAME_right are two
-            views), the pictures themselves, a multi-page TIFF, .npy, .npz, film or microscope's file. Several
-            stacks give a table.
+        stacks: A folder of numbered pictures (NAME_left and NAME_right are two views), pictures, a TIFF,
+            .npy, .npz, film or microscope's file. Several stacks give a table.
         roi: Look only at this region, in pixels from the top left; may be given several times.
         subject: Which of several depths, or of several regions in focus, decides. Where no positions are
             known, the last slice is the nearest.
-        method: A key that `dioptre methods` lists, or a network's file (.onnx). By default dioptre-vote; with
-            --at dioptre-single-green or -dp for one look, dioptre-any-green or -dp for several.
+        method: A key of `dioptre methods`, or a network's file (.onnx). By default dioptre-vote; with --at
+            dioptre-single-green (or -dp) for one look, dioptre-any-green (or -dp) for several.
         at: Where the lens was at each look, such as 20 or 10,25, counted from 0 (far); with --camera in its
             unit, such as 1.25 dioptres.
-        positions: Where each picture was focused: a list such as 0.2,0.4,0.6, START:STEP, a file with a
-            number a line, `names` (the numbers in the file names), or `learnaf` (the 49 of the published data
-            set).
+        positions: Where each picture was focused: 0.2,0.4,0.6 or START:STEP, a file with a number a line,
+            `names` for the numbers in file names, or `learnaf` for the 49 of the published data set.
         unit: Unit of the positions; with --camera they are in its unit.
-        camera: Camera that took the pictures, for networks: a camera file (docs/data.md), pixel3, dslr-50mm,
+        camera: Camera of the pictures, for networks: a camera file (docs/data.md), pixel3, dslr-50mm,
             machine-vision-16mm or microscope-4x. Positions are then in its unit. By default the phone that
-            the networks know is assumed, and the answer says so.
+            networks know.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
         prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near such as 3,2,1,
-            or a file of them. Only methods that give probabilities heed it.
+            or a file of them; heeded by methods that give probabilities.
+        output: What is printed and written.
         files: What is read from a file; by default each channel, time and position.
         pixels: What the numbers of the pictures are.
-        output: What is printed and written.
     """
 
     stacks: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="STACK...")]
@@ -106,9 +104,9 @@ class Focus:
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
+    output: Annotated[OutputFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=OutputFlags)
     files: Annotated[StackFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=StackFlags)
     pixels: Annotated[PixelFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=PixelFlags)
-    output: Annotated[OutputFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=OutputFlags)
 
 
 def run_focus(config: Focus) -> int:
