@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dioptre import cli
-from dioptre.cli import COMMANDS, main
+from dioptre.cli import main, methods
 from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED
 from dioptre.cli.interrupts import interrupted, remember_interrupts
 from dioptre.cli.methods import Methods
@@ -26,25 +25,9 @@ def failing(monkeypatch: pytest.MonkeyPatch):
         def run(config: Methods) -> int:
             raise error
 
-        monkeypatch.setitem(cli.COMMANDS, "methods", (Methods, run))
+        monkeypatch.setattr(methods, "run_methods", run)
 
     return fail_with
-
-
-def test_commands_are_one_table_of_different_values() -> None:
-    configs = [config for config, _ in COMMANDS.values()]
-    assert len(set(configs)) == len(configs)
-    assert all(config.__doc__ and config.__dataclass_params__.frozen for config in configs)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([name, "--help"])
-    assert ended.value.code == DONE
-    said = capsys.readouterr().out
-    config, _ = COMMANDS[name]
-    assert config.__doc__.split("\n")[0][:40] in said
 
 
 @pytest.mark.parametrize(
@@ -80,7 +63,7 @@ def test_ctrl_c_that_a_library_makes_another_error_of_is_said_all_the_same(
             raise ValueError("Invalid affine transformation matrix") from None
         return DONE
 
-    monkeypatch.setitem(cli.COMMANDS, "methods", (Methods, run))
+    monkeypatch.setattr(methods, "run_methods", run)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with remember_interrupts():
@@ -142,12 +125,3 @@ def test_ctrl_c_stops_all_processes_at_once(tmp_path: Path) -> None:
     assert run.returncode in (STOPPED, -signal.SIGINT)  # a shell says 130 of either
     assert said == "dioptre: stopped\n"
     assert not (tmp_path / "out" / "manifest.json").exists()
-
-
-def test_help_imports_nothing_heavy() -> None:
-    script = (
-        "import sys, dioptre.cli; "
-        "print([name for name in ('numpy', 'pyarrow', 'rich', 'numba', 'torch') if name in sys.modules])"
-    )
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "[]"

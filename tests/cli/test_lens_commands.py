@@ -124,7 +124,7 @@ def test_a_camera_is_measured_and_its_file_is_read(
 def test_a_long_ladder_is_drawn_in_few_columns() -> None:
     scores = [float("-inf")] * 1001
     scores[100], scores[500] = 1.0, 2.0
-    line = curve(scores, 500)
+    line = curve(scores, 500, 66)
     assert len(line) == 66
     assert "[█]" in line
     assert "▁" in line

@@ -110,6 +110,10 @@ def test_an_unknown_subject_is_refused() -> None:
         to_subject("left")
 
 
+def test_the_centre_may_be_spelt_as_americans_do() -> None:
+    assert to_subject("center") is to_subject("centre") is Subject.CENTRE
+
+
 @pytest.fixture(scope="module")
 def planes() -> dict[int, np.ndarray]:
     camera = replace(CameraModel.pixel3(), grid=GRID)

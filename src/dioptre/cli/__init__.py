@@ -4,62 +4,27 @@ Exit codes: 0 done (for `focus`: focused), 1 not focused, or for `verify` change
 input, said in one sentence on stderr, 70 a fault of dioptre's own, with its traceback, 130 stopped by Ctrl-C,
 141 nobody reads the output any more. With `--json`, stdout holds JSON and nothing else.
 
-Everything heavy is imported inside the command that needs it, so that `dioptre --help` is immediate.
+A command's module is imported when the command is run, and everything heavy inside the function that needs
+it, so that `dioptre --help` is immediate.
 """
 
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Union
-
-import tyro
+from collections.abc import Sequence
 
 from dioptre import __version__
-from dioptre.cli.calibrate import Calibrate, run_calibrate
-from dioptre.cli.camera import MeasureCamera, run_camera
-from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED, one_line
-from dioptre.cli.demo import Demo, run_demo
-from dioptre.cli.export import Export, run_export
-from dioptre.cli.focus import Focus, run_focus
+from dioptre.cli.commands import COMMANDS, overview
+from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED, did_you_mean, one_line
 from dioptre.cli.foreign import keep_out_foreign_lines, last_lines
-from dioptre.cli.importing import ImportCaptures, run_import
 from dioptre.cli.interrupts import interrupted, remember_interrupts
-from dioptre.cli.lens import Record, RunLens, run_lens, run_record
-from dioptre.cli.map import Map, run_map
-from dioptre.cli.methods import Methods, run_methods
-from dioptre.cli.predict import Predict, run_predict
-from dioptre.cli.reconstruct import ReconstructCaptures, run_reconstruct
-from dioptre.cli.register import Register, run_register
-from dioptre.cli.report import Report, run_report
-from dioptre.cli.simulate import Simulate, run_simulate
-from dioptre.cli.train import Train, calm_the_allocator, run_train
-from dioptre.cli.verify import Verify, run_verify
-from dioptre.errors import DioptreError
+from dioptre.errors import DioptreError, InputError
 
-COMMANDS: Mapping[str, tuple[type, Callable[[Any], int]]] = {
-    "focus": (Focus, run_focus),
-    "map": (Map, run_map),
-    "run": (RunLens, run_lens),
-    "record": (Record, run_record),
-    "camera": (MeasureCamera, run_camera),
-    "methods": (Methods, run_methods),
-    "simulate": (Simulate, run_simulate),
-    "reconstruct": (ReconstructCaptures, run_reconstruct),
-    "import": (ImportCaptures, run_import),
-    "register": (Register, run_register),
-    "train": (Train, run_train),
-    "export": (Export, run_export),
-    "calibrate": (Calibrate, run_calibrate),
-    "predict": (Predict, run_predict),
-    "report": (Report, run_report),
-    "verify": (Verify, run_verify),
-    "demo": (Demo, run_demo),
-}
+HELP = ("-h", "--help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code; tyro leaves with SystemExit for help and bad flags."""
+    """Runs the command line and returns its exit code."""
     try:
         try:
             return _run(sys.argv[1:] if argv is None else list(argv))
@@ -93,20 +58,26 @@ def _failed(error: Exception) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    if argv == ["--version"]:
+    if not argv:
+        sys.stderr.write(overview())
+        return BAD_INPUT
+    name, *rest = argv
+    if name in HELP:
+        sys.stdout.write(overview())
+        return DONE
+    if name == "--version":
         sys.stdout.write(f"dioptre {__version__}\n")
         return DONE
-    subcommands: Any = Union[  # noqa: UP007  # of a tuple
-        tuple(Annotated[config, tyro.conf.subcommand(name)] for name, (config, _) in COMMANDS.items())
-    ]
-    given = tyro.cli(
-        subcommands,
-        prog="dioptre",
-        description="Learned autofocus: from what a camera sees, where the lens must go.",
-        args=argv,
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
-    return dict(COMMANDS.values())[type(given)](given)
+    if name not in COMMANDS:
+        raise InputError(f"there is no command {name!r}{did_you_mean(name, COMMANDS)}")
+    config, run = COMMANDS[name].load()
+    from dioptre.cli.flags import explain, parse  # noqa: PLC0415
+
+    before_paths = rest[: rest.index("--")] if "--" in rest else rest
+    if set(HELP) & set(before_paths):
+        sys.stdout.write(explain(name, config))
+        return DONE
+    return run(parse(name, config, rest))
 
 
 def _sentence(error: Exception) -> str:
@@ -119,12 +90,11 @@ def _sentence(error: Exception) -> str:
 def entry() -> None:
     """Leaves Python with the exit code of `main`."""
     if sys.argv[1:2] == ["train"]:
+        from dioptre.cli.train import calm_the_allocator  # noqa: PLC0415
+
         calm_the_allocator()
     with keep_out_foreign_lines() as sink, remember_interrupts():
-        try:
-            code = main()
-        except SystemExit as leaving:  # of help and bad flags
-            code = leaving.code if isinstance(leaving.code, int) else BAD_INPUT
+        code = main()
         if code == FAULT:
             sys.stderr.write(last_lines(sink))
     sys.exit(code)

@@ -21,7 +21,7 @@ class Calibrate:
     Attributes:
         data: Folder of a store of labelled patches with two views, simulated or imported.
         out: The file.
-        job: What decides it.
+        job: How to calibrate.
         figure: Also draw the field table into this file.
         overwrite: Replace the file, and the figure, if they are there already.
         json: Print what the calibration leaves over as JSON.

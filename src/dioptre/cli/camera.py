@@ -25,7 +25,7 @@ class MeasureCamera:
     shipped networks work on that camera.
 
     Attributes:
-        device: As for `dioptre run`; simulated:SEED,target stands before a target.
+        device: The camera, as for `dioptre run`; simulated:SEED,target stands before a target.
         out: The file.
         sweep: Which positions.
         roi: The region that the target fills, in pixels from the top left; the whole frame by default.
@@ -67,8 +67,8 @@ def described(found: "MeasuredCamera", out: Path) -> str:
     unit = found.unit
     lines = [
         f"wrote {out}",
-        f"  blur grows by {abs(found.growth_px):.4g} px a unit ({unit}), sure to {found.sure:.0%}",
-        f"    {found.growth_far_px:.4g} focused farther than the target, {found.growth_near_px:.4g} nearer",
+        f"  blur grows by {abs(found.growth_px):.3g} px a unit ({unit}), sure to {found.sure:.0%}",
+        f"    {found.growth_far_px:.3g} focused farther than the target, {found.growth_near_px:.3g} nearer",
         f"  backlash {found.backlash:.3g} {unit}, {found.backlash_positions:.2f} positions",
         f"  settled {found.settle_s:.3g} s after the first frame of a move",
     ]

@@ -1,8 +1,9 @@
 """What commands share: exit codes, the console, progress bars."""
 
+import difflib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,12 @@ def refuse_overwriting(path: Path, overwrite: bool, makes_folder: bool = False) 
         raise FileError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.exists() and not overwrite:
         raise FileError(f"{path} is there already: --overwrite replaces it")
+
+
+def did_you_mean(word: str, known: Iterable[str], help_command: str = "dioptre --help") -> str:
+    """Returns the end of a sentence about an unknown word: the word that is spelt most like it, if any."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else f": '{help_command}' lists them"
 
 
 def one_line(text: str) -> str:

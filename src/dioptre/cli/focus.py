@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -12,6 +12,7 @@ import tyro
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
 from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv
 from dioptre.cli.focus_result import print_look_result, print_reason
+from dioptre.cli.stack_flags import StackFlags
 from dioptre.errors import InputError, StackFileError
 
 if TYPE_CHECKING:
@@ -27,100 +28,108 @@ UNIT_LABELS = {"dioptres": "focus (dioptres)", "metres": "focus distance (m)", "
 
 
 @dataclass(frozen=True)
-class Focus:
-    """Say which picture of a stack is sharp, how sure that is, and why not when it is not.
-
-    With --at, say from one picture, or from a few, where the lens must go: networks tell it from such looks.
-
-    Exit code 0: focused. 1: not focused (reason on stderr). 2: bad input.
+class PixelFlags:
+    """What the numbers of the pictures are.
 
     Attributes:
-        stacks: A folder of pictures (PNG, JPEG, TIFF, 8 or 16 bit; *_left and *_right for two views) in the
-            numeric order of their names, or the pictures themselves; a multi-page TIFF, a .npy, a .npz, a
-            film, a microscope's file; with --at also one picture. Several stacks give a table.
-        axes: What the axes of an array or a TIFF are, a letter each: Z slices, Y rows, X columns, C channels,
-            T times, P positions of the stage, V left and right, S colours; such as YXZ.
-        channel: Only this channel of a microscope's file, by its name or its number from 0; all by default.
-        time: Only this time of it, from 0; all by default.
-        position: Only this position of the stage, from 0; all by default.
-        views: Two channels are the left and the right view.
-        gamma: srgb: the pictures have the gamma of a display, which is undone; linear: they have none. By
-            default it is undone for networks, in 8-bit JPEG, PNG and the like.
-        csv: Write a line for each stack, or for each region of it, into this file.
-        at: Position of the lens, counted from 0 (far), or several, separated by commas: tell from these looks
-            where it must go. Of a whole stack, these slices are looked at; otherwise there is a picture for
-            each position, in the same order. The positions are those of the published data set, unless given;
-            with --camera they are numbers in its unit, such as 1.25 (dioptres) or 1800 (counts).
-        method: How to tell; `dioptre methods` lists all. By default dioptre-vote; with one look
-            dioptre-single-green, or dioptre-single-dp for two views; with several dioptre-any-green or
-            dioptre-any-dp.
-        prior: Where things are expected before looking: even, far (rooms and landscapes), a list of weights
-            such as 3,2,1, one for each position, far to near, or a file of them. Only methods that know
-            probabilities heed it.
-        risk: How often an answer that is called focused may be off by more than 4 of 49 positions: with less,
-            more is refused.
-        roi: Look only at this region, in pixels from the top left; may be given several times.
-        subject: Which decides where the picture has several depths: what fills most of the centre, the
-            nearest to the camera (the last slice counts as nearest when the positions are not known), the
-            largest, or the most confident. The same of several regions, of those in focus somewhere.
-        camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
-            camera file (docs/data.md; either a thin lens, whose positions are dioptres, or two numbers,
-            `growth_px` and `unit`), or one of pixel3, dslr-50mm, machine-vision-16mm, microscope-4x. Then
-            --at, --positions and the answer are in its unit. Without it the phone is assumed, and the answer
-            says so (assumed-camera).
-        positions: Where each picture was focused: `names` (the number in the file names, as in
-            IMG_00.198.jpg), a list 0.2,0.4,0.6, START:STEP, a file with a number a line, or `learnaf` (the 49
-            positions of the published data set).
-        unit: What the positions are; with --camera they are in its unit.
+        gamma: srgb if the pictures have the gamma of a display, linear if they have none. By default networks
+            take 8-bit JPEG, PNG and the like for srgb.
         black: Value of black in the files; 0 by default.
-        white: Value of white in the files; by default the largest that the files can hold, 1 for floats.
-        json: Print the result as JSON.
-        plot: Draw the focus curve, with the chosen picture and its neighbours, into this file (.png, .pdf,
+        white: Value of white in the files; by default the largest that they can hold, 1 for floats.
+    """
+
+    gamma: Literal["srgb", "linear"] | None = None
+    black: Annotated[float | None, tyro.conf.arg(metavar="VALUE")] = None
+    white: Annotated[float | None, tyro.conf.arg(metavar="VALUE")] = None
+
+
+@dataclass(frozen=True)
+class OutputFlags:
+    """What is printed and written.
+
+    Attributes:
+        json: Print the result as JSON, and nothing else.
+        plot: Draw the focus curve, with the sharp picture and its neighbours, into this file (.png, .pdf,
             .svg).
-        overwrite: Replace a file to write if it is there already.
-        max_gigabytes: How much memory the pictures may take; half of the machine's by default.
+        csv: Write a line for each stack, or for each of its regions, into this file.
+        overwrite: Replace files that are there already.
+    """
+
+    json: bool = False
+    plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    csv: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Focus:
+    """Say which picture of a stack is sharp and how sure that is, or why there is none.
+
+    With --at, say where the lens must go from one look or a few: from a picture for each position, or from
+    these slices of a whole stack.
+
+    Exit code 0: focused. 1: not focused (why, on stderr). 2: bad input.
+
+    Attributes:
+        stacks: A folder of numbered pictures (NAME_left and NAME_right are two views), pictures, a TIFF,
+            .npy, .npz, film or microscope's file. Several stacks give a table.
+        roi: Look only at this region, in pixels from the top left; may be given several times.
+        subject: Which of several depths, or of several regions in focus, decides. Where no positions are
+            known, the last slice is the nearest.
+        method: A key of `dioptre methods`, or a network's file (.onnx). By default dioptre-vote; with --at
+            dioptre-single-green (or -dp) for one look, dioptre-any-green (or -dp) for several.
+        at: Where the lens was at each look, such as 20 or 10,25, counted from 0 (far); with --camera in its
+            unit, such as 1.25 dioptres.
+        positions: Where each picture was focused: 0.2,0.4,0.6 or START:STEP, a file with a number a line,
+            `names` for the numbers in file names, or `learnaf` for the 49 of the published data set.
+        unit: Unit of the positions; with --camera they are in its unit.
+        camera: Camera of the pictures, for networks: a camera file (docs/data.md), pixel3, dslr-50mm,
+            machine-vision-16mm or microscope-4x. Positions are then in its unit. By default the phone that
+            networks know.
+        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near such as 3,2,1,
+            or a file of them; heeded by methods that give probabilities.
+        output: What is printed and written.
+        files: What is read from a file; by default each channel, time and position.
+        pixels: What the numbers of the pictures are.
     """
 
     stacks: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="STACK...")]
-    axes: Annotated[str | None, tyro.conf.arg(metavar="LETTERS")] = None
-    channel: Annotated[str | None, tyro.conf.arg(metavar="NAME|N")] = None
-    time: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    position: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    views: bool = False
-    gamma: Literal["srgb", "linear"] | None = None
-    csv: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
-    method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
-    prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
-    risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
-    subject: Literal["centre", "nearest", "largest", "most-confident"] = "centre"
-    camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
+    subject: Annotated[str, tyro.conf.arg(metavar="centre|nearest|largest|most-confident")] = "centre"
+    method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
+    at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
     unit: Unit = "dioptres"
-    black: Annotated[float | None, tyro.conf.arg(metavar="VALUE")] = None
-    white: Annotated[float | None, tyro.conf.arg(metavar="VALUE")] = None
-    json: bool = False
-    plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    overwrite: bool = False
-    max_gigabytes: Annotated[float | None, tyro.conf.arg(metavar="GB")] = None
+    camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
+    risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
+    prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
+    output: Annotated[OutputFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=OutputFlags)
+    files: Annotated[StackFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=StackFlags)
+    pixels: Annotated[PixelFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=PixelFlags)
 
 
 def run_focus(config: Focus) -> int:
     """Focuses a stack, or a few looks, and prints the answer."""
+    from dioptre.focusing.depths import to_subject  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.posterior import DepthPrior  # noqa: PLC0415
     from dioptre.resources import set_limit  # noqa: PLC0415
 
-    set_limit(config.max_gigabytes)
-    for written in (config.plot, config.csv):
+    set_limit(config.files.max_gigabytes)
+    for written in (config.output.plot, config.output.csv):
         if written is not None:
-            refuse_overwriting(written, config.overwrite)
-    if config.plot is not None and config.csv is not None and config.plot.resolve() == config.csv.resolve():
-        raise InputError(f"--plot and --csv are both to be written to {config.plot}")
+            refuse_overwriting(written, config.output.overwrite)
+    if (
+        config.output.plot is not None
+        and config.output.csv is not None
+        and config.output.plot.resolve() == config.output.csv.resolve()
+    ):
+        raise InputError(f"--plot and --csv are both to be written to {config.output.plot}")
     if config.method is not None:
         find_method(config.method)  # before reading a large stack in vain
     DepthPrior.parse(config.prior)  # likewise
+    to_subject(config.subject)  # likewise
     regions = [parse_roi(text) for text in config.roi]
     steps = None if config.camera is None else _read_camera(config)
     at = None if config.at is None else (parse_at if steps is None else parse_lens)(config.at)
@@ -133,24 +142,23 @@ def run_focus(config: Focus) -> int:
             if at is not None:
                 return _focus_looks(config, at, pictures, regions, values, steps)
             answers.append(Answer(pictures, _focus_stack(config, pictures, regions, values, steps)))
-    if config.csv is not None:
-        write_csv(config.csv, answers)
-    print_answers(answers, config.json)
+    if config.output.csv is not None:
+        write_csv(config.output.csv, answers)
+    print_answers(answers, config.output.json)
     return max(_exit_code(one.result, one.pictures.title if len(answers) > 1 else "") for one in answers)
 
 
 def _open(config: Focus, looks: bool) -> "list[Pictures]":
     """Returns the stacks that are asked for, opened."""
-    from dioptre.stacks.axes import Wanted  # noqa: PLC0415
     from dioptre.stacks.formats import open_look, open_stacks  # noqa: PLC0415
 
     if not config.stacks:
         raise InputError("name a stack: a folder of pictures, a multi-page TIFF, a .npy, ...")
-    wanted = Wanted(config.axes, config.channel, config.time, config.position, config.views)
+    wanted = config.files.wanted()
     if looks and len(config.stacks) == 1:
         return [open_look(config.stacks[0], wanted)]
     stacks = open_stacks(config.stacks, wanted)
-    if len(stacks) > 1 and (looks or config.plot is not None):
+    if len(stacks) > 1 and (looks or config.output.plot is not None):
         flag = "--at" if looks else "--plot"
         raise InputError(
             f"{flag} takes one stack, not {len(stacks)}: {', '.join(one.title for one in stacks)}"
@@ -168,21 +176,21 @@ def _focus_stack(
     """Returns which picture of a whole stack is sharp, and plots it."""
     from dioptre.focusing.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
 
-    with progress(f"focusing {pictures.title}", config.json) as moved:
+    with progress(f"focusing {pictures.title}", config.output.json) as moved:
         result = focus(
             pictures,
             config.method or DEFAULT_METHOD,
             **_position_arguments(values, config.unit, steps),
             roi=regions or None,
             subject=config.subject,
-            black=config.black,
-            white=config.white,
+            black=config.pixels.black,
+            white=config.pixels.white,
             prior=config.prior,
             risk=config.risk,
-            gamma=config.gamma,
+            gamma=config.pixels.gamma,
             progress=moved,
         )
-    if config.plot is not None:
+    if config.output.plot is not None:
         _plot(config, pictures, result, values)
     return result
 
@@ -201,7 +209,7 @@ def _focus_looks(
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.methods.learned import Learned  # noqa: PLC0415
 
-    if len(regions) > 1 or config.plot is not None or (config.unit == "um" and steps is None):
+    if len(regions) > 1 or config.output.plot is not None or (config.unit == "um" and steps is None):
         raise InputError("--at takes one --roi, positions in dioptres or metres, and no --plot")
     grid = None if values is None or steps is not None else FocusGrid(values)
     if steps is None:
@@ -210,21 +218,21 @@ def _focus_looks(
     else:
         chosen = _pictures_of_camera(pictures, at, values)
     learned = config.method is None or isinstance(find_method(config.method).build(), Learned)
-    gamma = config.gamma or ("srgb" if learned and pictures.display else "linear")
+    gamma = config.pixels.gamma or ("srgb" if learned and pictures.display else "linear")
     result = focus_from(
         [(pictures.read(picture), position) for picture, position in zip(chosen, at, strict=True)],
         method=config.method,
         grid=grid,
         roi=regions[0] if regions else None,
-        black=config.black,
-        white=config.white,
+        black=config.pixels.black,
+        white=config.pixels.white,
         prior=config.prior,
         camera=steps,
         risk=config.risk,
         gamma=gamma,
     )
     names = [pictures.names[picture] for picture in chosen]
-    if config.json:
+    if config.output.json:
         looks = {"name": names[0], "at": at[0]} if len(at) == 1 else {"names": names, "at": list(at)}
         record = {"stack": pictures.source, **looks, **result.to_json()}
         sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
@@ -350,11 +358,11 @@ def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: An
     from dioptre.cli.plotting import save_figure  # noqa: PLC0415
     from dioptre.evaluate.focus_figure import focus_figure  # noqa: PLC0415
 
-    assert config.plot is not None
+    assert config.output.plot is not None
     unit = "dioptres" if config.unit == "metres" else config.unit
     title = (
         f"{Path(pictures.source).name}: {result.state.value}, confidence {result.confidence:.2f}"
         + "".join(f", {reason.value}" for reason in result.reasons)
     )
     label = "slice" if values is None else UNIT_LABELS[unit]
-    save_figure(focus_figure(result, title, pictures.names, values, label), config.plot)
+    save_figure(focus_figure(result, title, pictures.names, values, label), config.output.plot)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dioptre.cli.console import open_console
-from dioptre.cli.focus_result import print_notes, print_stack_result
+from dioptre.cli.focus_result import print_notes, print_stack_result, table_of
 from dioptre.errors import DioptreError
 
 if TYPE_CHECKING:
@@ -87,19 +87,18 @@ def print_answers(answers: Sequence[Answer], as_json: bool) -> None:
 
 def _print_table(answers: Sequence[Answer]) -> None:
     from rich.markup import escape  # noqa: PLC0415
-    from rich.table import Column, Table  # noqa: PLC0415
 
-    named = Column("stack", overflow="fold")
-    table = Table(named, "state", "sharpest", "position", "confidence", "reasons")
+    columns = ("stack", "state", "sharpest", "position", "confidence", "reasons")
+    table = table_of(*columns, folded=("stack", "sharpest"))
     for one in answers:
         result = one.result
         table.add_row(
             escape(one.pictures.title),
             result.state.value,
             escape(one.pictures.names[result.index]),
-            f"{result.position:.2f}" if result.position_um is None else f"{result.position_um:.6g} µm",
+            f"{result.position:.2f}" if result.position_um is None else f"{result.position_um:.2f} µm",
             f"{result.confidence:.2f}",
-            ", ".join(reason.value for reason in result.reasons),
+            "\n".join(reason.value for reason in result.reasons),
         )
     open_console().print(table)
     for one in answers:

@@ -1,7 +1,7 @@
 """A FocusResult on the terminal."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dioptre.stacks.pictures import Pictures
 
 BARS = "▁▂▃▄▅▆▇█"
+CURVE_COLUMNS = 58  # of a curve beside its name, within 80
 
 
 def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") -> None:
@@ -84,7 +85,7 @@ def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     if result.dioptres is not None:
         table.add_row("focus", _focus(result.dioptres))
     if result.position_um is not None:
-        table.add_row("height", f"{result.position_um:.6g} µm")
+        table.add_row("height", f"{result.position_um:.2f} µm")
     if result.plateau is not None:
         table.add_row("plateau", "sharp from slice {} to {}".format(*result.plateau))
     if result.rivals:
@@ -107,14 +108,14 @@ def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     table.add_row("method", result.method)
     if result.roi is not None:
         table.add_row("region", ",".join(str(v) for v in result.roi))
-    table.add_row("curve", sparkline(result.scores))
+    table.add_row("curve", sparkline(highest(result.scores, CURVE_COLUMNS)))
     return table
 
 
 def _focus(dioptres: float) -> str:
     """Returns a focus in dioptres and metres; what rounds to 0 dioptres is infinity."""
-    told = f"{dioptres:.3f}"
-    return f"{told} dioptres, " + ("infinity" if float(told) == 0 else f"{1 / dioptres:.4g} m")
+    far = abs(dioptres) < 0.0005
+    return "0 dioptres, infinity" if far else f"{dioptres:.3g} dioptres, {1 / dioptres:.3g} m"
 
 
 def _expected_error(result: "FocusResult") -> str:
@@ -126,9 +127,9 @@ def _expected_error(result: "FocusResult") -> str:
 
 def _print_depths(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:
     """Prints the depths of a picture, with the one that decided in bold."""
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table("depth", "share", "region", "state", "confidence", "reasons")
+    table = table_of(
+        "depth", "share", "region", "state", "confidence", "reasons", folded=("depth", "reasons")
+    )
     for depth, region in zip(result.depths, result.regions, strict=True):
         table.add_row(
             pictures.names[depth.index],
@@ -136,16 +137,15 @@ def _print_depths(console: "Console", pictures: "Pictures", result: "FocusResult
             ",".join(str(v) for v in depth.roi),
             region.state.value,
             f"{region.confidence:.2f}",
-            ", ".join(reason.value for reason in region.reasons),
+            "\n".join(reason.value for reason in region.reasons),
             style="bold" if depth.roi == result.roi else None,
         )
     console.print(table)
 
 
 def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table("region", "state", "sharpest", "position", "confidence", "reasons")
+    columns = ("region", "state", "sharpest", "position", "confidence", "reasons")
+    table = table_of(*columns, folded=("sharpest",))
     for region in result.regions:
         table.add_row(
             ",".join(str(v) for v in region.roi or ()),
@@ -153,9 +153,16 @@ def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResul
             pictures.names[region.index],
             f"{region.position:.2f}",
             f"{region.confidence:.2f}",
-            ", ".join(reason.value for reason in region.reasons),
+            "\n".join(reason.value for reason in region.reasons),
         )
     console.print(table)
+
+
+def table_of(*columns: str, folded: Sequence[str]) -> "Table":
+    """Returns an empty table in which nothing is cut off: some columns go on below, the others stay whole."""
+    from rich.table import Column, Table  # noqa: PLC0415
+
+    return Table(*(Column(one, overflow="fold", no_wrap=one not in folded) for one in columns))
 
 
 def print_reason(reason: "Reason", where: str = "") -> None:
@@ -164,6 +171,17 @@ def print_reason(reason: "Reason", where: str = "") -> None:
 
     head = "beware" if reason in WARNINGS else "not focused"
     sys.stderr.write(f"{one_line(where)}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
+
+
+def highest(scores: Iterable[float], columns: int) -> list[float]:
+    """Returns scores in at most so many columns: of those that share one, the highest."""
+    every = [float(score) for score in scores]
+    columns = min(len(every), columns)
+    tops = [float("-inf")] * columns
+    for at, score in enumerate(every):
+        column = at * columns // len(every)
+        tops[column] = max(tops[column], score)
+    return tops
 
 
 def sparkline(scores: Iterable[float], blank: str = " ") -> str:

@@ -26,7 +26,7 @@ class ImportCaptures:
         source: What to import; with --check, the store to check.
         out: Folder of the store.
         settings: How to import.
-        workers: Who does it: as many captures (of archives: frames) are decoded at a time.
+        workers: Who does it (as many captures, or frames of archives, are decoded at a time).
         check: Do not import: tell whether units, order and axes of the store SRC are right. Exit code 2 if
             something is not.
         max_gigabytes: How much memory what a file holds may take; half of the machine's by default.

@@ -3,7 +3,7 @@
 import json
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
@@ -25,58 +25,81 @@ Address = Annotated[str, tyro.conf.arg(metavar="DEVICE")]
 
 
 @dataclass(frozen=True)
+class LensFlags:
+    """How the lens moves.
+
+    Attributes:
+        start: Where the first look is taken; the middle by default.
+        limits: The first and the last position that the lens may go to, such as 10,40; all by default.
+        backlash: Positions by which the lens goes too far and comes back, so that it always arrives moving
+            towards near; negative for the other way.
+        settle: How long to wait after each move before another frame is taken.
+        timeout: How long all of it may take; any time by default.
+        on_failure: Where the lens is left if nothing is in focus: where it began, or where it is.
+    """
+
+    start: int | None = None
+    limits: Annotated[str | None, tyro.conf.arg(metavar="FIRST,LAST")] = None
+    backlash: int = 0
+    settle: Annotated[float, tyro.conf.arg(metavar="SECONDS")] = 0.0
+    timeout: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
+    on_failure: Literal["return", "stay"] = "return"
+
+
+@dataclass(frozen=True)
+class RunOutputFlags:
+    """What is printed and written.
+
+    Attributes:
+        json: Print the result as JSON, and nothing else.
+        plot: Draw what the run saw and did into this file (.png, .pdf, .svg).
+        trace: Write every step into this file as it is taken, a JSON object a line.
+        overwrite: Replace files that are there already.
+    """
+
+    json: bool = False
+    plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    trace: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
 class RunLens:
-    """Focus a camera: by a few looks, or else by a sweep, checked at the end; show every step meanwhile.
+    """Focus a camera: by a few looks or else a sweep, checked at the end, every step shown.
 
     Positions are counted from 0, the far end of the lens. Ctrl-C stops the lens and sends it back to its
     start.
 
-    Exit code 0: focused, and the lens is there. 1: not focused (reason on stderr), and the lens is back where
+    Exit code 0: focused, and the lens is there. 1: not focused (why, on stderr), and the lens is back where
     it began. 2: bad input, or no such device.
 
     Attributes:
-        device: replay:STACK, simulated:SEED, indi:HOST:PORT/CCD/FOCUSER, micromanager:demo,
+        device: The camera: replay:STACK, simulated:SEED, indi:HOST:PORT/CCD/FOCUSER, micromanager:demo,
             micromanager:CFG, picamera2 or opencv:0.
         roi: Look only at this region, in pixels from the top left.
-        method: How to tell from a few looks, or a measure to sweep with; `dioptre methods` lists all. By
+        method: A network for looks, or a measure to sweep with: a key that `dioptre methods` lists. By
             default dioptre-any-green, or dioptre-any-dp for two views.
-        looks: How many looks it takes at most; by default 3 with two views, 4 with one.
-        fallback: What is done when the looks do not do, or the network does not know such a camera: sweep
-            where that may find more, always, or none.
-        limits: The first and the last position that the lens may go to, such as 10,40.
-        start: Where the first look is taken; the middle by default.
-        backlash: Positions by which the lens goes too far and comes back, so that it always arrives moving
-            towards near; negative for the other way.
-        settle: Seconds that are waited after each move before another frame is taken.
-        timeout: Seconds that it may take; any by default.
+        camera: What the lens does, for networks: a file that `dioptre camera` wrote, pixel3, dslr-50mm,
+            machine-vision-16mm or microscope-4x.
+        looks: How many looks to take at most; by default 3 with two views, 4 with one.
+        fallback: What to do if looks are not enough: sweep where that may find more, always, or none.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
-        prior: Where things are expected before looking: even, far, a list of weights or a file of them.
-        camera: Whose lens it is, for networks: a camera file, such as `dioptre camera` writes, or a make.
-        on_failure: Where the lens is left if nothing is in focus.
-        trace: Write every step into this file, a JSON object a line, as it is taken.
-        json: Print the result as JSON, and nothing else.
-        plot: Draw what the run saw and did into this file (.png, .pdf, .svg).
-        overwrite: Replace a file to write if it is there already.
+        prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near, or a file of
+            them.
+        lens: How the lens moves.
+        output: What is printed and written.
     """
 
     device: Address
     roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
+    camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     looks: int | None = None
     fallback: Literal["sweep", "always", "none"] = "sweep"
-    limits: Annotated[str | None, tyro.conf.arg(metavar="FIRST,LAST")] = None
-    start: int | None = None
-    backlash: int = 0
-    settle: Annotated[float, tyro.conf.arg(metavar="SECONDS")] = 0.0
-    timeout: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
     risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
-    camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
-    on_failure: Literal["return", "stay"] = "return"
-    trace: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    json: bool = False
-    plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    overwrite: bool = False
+    lens: Annotated[LensFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=LensFlags)
+    output: Annotated[RunOutputFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=RunOutputFlags)
 
 
 @dataclass(frozen=True)
@@ -84,7 +107,7 @@ class Record:
     """Sweep a camera from far to near and write a stack that every other command reads.
 
     Attributes:
-        device: As for `dioptre run`.
+        device: The camera, as for `dioptre run`.
         out: A folder, new or empty: 16-bit pictures, positions.csv for --positions, recording.json.
         sweep: Which positions.
         json: Print what was recorded as JSON.
@@ -102,21 +125,21 @@ def run_lens(config: RunLens) -> int:
     from dioptre.confidence.reasons import State  # noqa: PLC0415
 
     roi = None if config.roi is None else parse_roi(config.roi)
-    for written in (config.trace, config.plot):
+    for written in (config.output.trace, config.output.plot):
         if written is not None:
-            refuse_overwriting(written, config.overwrite)
+            refuse_overwriting(written, config.output.overwrite)
     with open_device(config.device) as camera, ExitStack() as stack:
-        focuser = _focuser(config, camera, _opened(config.trace, stack))
-        if not config.json:
+        focuser = _focuser(config, camera, _opened(config.output.trace, stack))
+        if not config.output.json:
             sys.stdout.write(f"{config.device}: {_described(camera)}\n")
             sys.stdout.flush()
         result = focuser.run(roi)
-    if config.plot is not None:
+    if config.output.plot is not None:
         from dioptre.cli.plotting import save_figure  # noqa: PLC0415
         from dioptre.evaluate.run_figure import run_figure  # noqa: PLC0415
 
-        save_figure(run_figure(result, config.device), config.plot)
-    if config.json:
+        save_figure(run_figure(result, config.device), config.output.plot)
+    if config.output.json:
         sys.stdout.write(json.dumps(result.to_json()) + "\n")
     else:
         _print_result(result)
@@ -166,7 +189,7 @@ def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "
         if trace is not None:
             trace.write(json.dumps(step.to_json()) + "\n")
             trace.flush()
-        if not config.json:
+        if not config.output.json:
             print_step(step, best)
 
     optics = None if config.camera is None else to_steps(config.camera)
@@ -175,15 +198,15 @@ def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "
         method=config.method,
         looks=config.looks,
         fallback=None if config.fallback == "none" else config.fallback,
-        limits=parse_limits(config.limits),
-        start=config.start,
-        backlash=config.backlash,
-        settle=config.settle,
-        timeout=config.timeout,
+        limits=parse_limits(config.lens.limits),
+        start=config.lens.start,
+        backlash=config.lens.backlash,
+        settle=config.lens.settle,
+        timeout=config.lens.timeout,
         risk=config.risk,
         prior=config.prior,
         on_step=told,
-        on_failure=config.on_failure,
+        on_failure=config.lens.on_failure,
         optics=optics,
         positions=None if optics is None else positions_in(camera, optics.unit),
     )

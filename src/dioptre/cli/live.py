@@ -1,14 +1,16 @@
 """What a run does, on the terminal, a line a step: position, sharpness, answer, and the curve so far."""
 
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
-from dioptre.cli.focus_result import sparkline
+from dioptre.cli.focus_result import highest, sparkline
 
 if TYPE_CHECKING:
     from dioptre.focusing.trace import Step
 
-MOST = 64  # columns of a curve
+WIDTH = 80  # columns of a terminal
+INDENT = " " * 11
 NOTHING = "·"
 
 
@@ -26,28 +28,26 @@ def print_step(step: "Step", scores: list[float]) -> None:
 
 
 def step_line(step: "Step", scores: list[float]) -> str:
-    """Returns a step as one line: when, why, where, what it says, and the curve so far."""
+    """Returns a step in a line: when, why, where, and the curve so far; what it says is on a line below."""
     own = "" if step.position is None else f" ({step.position:g} {step.unit})"
-    parts = [f"{step.seconds:7.2f} s", f"{step.act.value:<8}", f"{f'{step.index}{own}':<5}"]
-    parts.append(curve(scores, step.index))
+    head = f"{step.seconds:7.2f} s  {step.act.value:<8}  {f'{step.index}{own}':<5}  "
+    said = []
     if step.answer is not None:
         sure = "" if step.confidence is None else f", confidence {step.confidence:.2f}"
-        parts.append(f"go to {step.answer}{sure}")
+        said.append(f"go to {step.answer}{sure}")
     if step.note:
-        parts.append(step.note)
-    return "  ".join(parts)
+        said.append(step.note)
+    line = head + curve(scores, step.index, WIDTH - len(head))
+    below = textwrap.wrap("; ".join(said), WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
+    return "\n".join([line, *below])
 
 
-def curve(scores: list[float], here: int) -> str:
-    """Returns the scores of a ladder as one line of block characters, at most MOST of them.
+def curve(scores: list[float], here: int, width: int) -> str:
+    """Returns the scores of a ladder as one line of block characters.
 
     The lens is in brackets. Where several positions share a column, the highest score counts; there is a dot
     where there is none.
     """
-    columns = min(len(scores), MOST)
-    highest = [float("-inf")] * columns
-    for at, score in enumerate(scores):
-        column = at * columns // len(scores)
-        highest[column] = max(highest[column], score)
-    text, at = sparkline(highest, NOTHING), here * columns // len(scores)
+    text = sparkline(highest(scores, width - 2), NOTHING)
+    at = here * len(text) // len(scores)
     return f"{text[:at]}[{text[at]}]{text[at + 1 :]}"

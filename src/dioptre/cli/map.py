@@ -10,6 +10,7 @@ import tyro
 
 from dioptre.cli.console import DONE, progress
 from dioptre.cli.focus_answers import naming_flags
+from dioptre.cli.stack_flags import StackFlags
 from dioptre.errors import InputError, StackFileError
 from dioptre.pipeline.settings import Mapping
 
@@ -29,43 +30,32 @@ class Map:
     Attributes:
         stack: A folder of pictures, a multi-page TIFF, a .npy or a .npz, as for `dioptre focus`.
         out: Folder to write.
-        mapping: Which method, and which patches.
-        axes: What the axes of an array or a TIFF are, a letter each, as for `dioptre focus`; such as YXZ.
-        channel: Which channel of a microscope's file, by its name or its number from 0.
-        time: Which time of it, from 0.
-        position: Which position of the stage, from 0.
-        views: Two channels are the left and the right view.
-        positions: Where each picture was focused: `names`, a list 0.2,0.4,0.6, START:STEP, a file, or
+        mapping: How it is mapped.
+        files: What is read from a file.
+        positions: Where each picture was focused: `names`, a list such as 0.2,0.4,0.6, START:STEP, a file, or
             `learnaf`, as for `dioptre focus`; by default as a microscope's file tells.
-        unit: What the positions are.
-        json: Print what was found as JSON.
-        overwrite: Overwrite files of the same name that a map did not write.
-        max_gigabytes: How much memory the pictures may take; half of the machine's by default.
+        unit: Unit of the positions.
+        json: Print what was found as JSON, and nothing else.
+        overwrite: Replace files of the same name that a map did not write.
     """
 
     stack: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STACK")]
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     mapping: Annotated[Mapping, tyro.conf.OmitArgPrefixes]
-    axes: Annotated[str | None, tyro.conf.arg(metavar="LETTERS")] = None
-    channel: Annotated[str | None, tyro.conf.arg(metavar="NAME|N")] = None
-    time: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    position: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    views: bool = False
+    files: Annotated[StackFlags, tyro.conf.OmitArgPrefixes]
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
     unit: Literal["dioptres", "metres", "um"] = "dioptres"
     json: bool = False
     overwrite: bool = False
-    max_gigabytes: Annotated[float | None, tyro.conf.arg(metavar="GB")] = None
 
 
 def run_map(config: Map) -> int:
     """Writes the map of a stack."""
     from dioptre.resources import set_limit  # noqa: PLC0415
 
-    set_limit(config.max_gigabytes)  # before OpenCV is imported
+    set_limit(config.files.max_gigabytes)  # before OpenCV is imported
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.pipeline.mapping import MAP, map_stack, write_map  # noqa: PLC0415
-    from dioptre.stacks.axes import Wanted  # noqa: PLC0415
     from dioptre.stacks.formats import open_pictures  # noqa: PLC0415
 
     find_method(config.mapping.method)  # before reading a large stack in vain
@@ -74,8 +64,7 @@ def run_map(config: Map) -> int:
     if config.out.exists() and config.out.resolve() == config.stack.resolve():
         raise InputError(f"{config.out} holds the pictures: a map among them would be read as one of them")
     with naming_flags(str(config.stack)):
-        wanted = Wanted(config.axes, config.channel, config.time, config.position, config.views)
-        pictures = open_pictures(config.stack, wanted)
+        pictures = open_pictures(config.stack, config.files.wanted())
         places = _places(config, pictures.names)
         with progress("mapping (the first run compiles the measure)", config.json) as moved:
             found, files = map_stack(pictures, places, config.mapping, moved)

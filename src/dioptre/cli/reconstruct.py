@@ -23,8 +23,8 @@ class ReconstructCaptures:
     Attributes:
         captures: Folder of the captures.
         out: Folder of depth, confidence, poses and pages.
-        settings: How.
-        workers: Who does it, a capture at a time each.
+        settings: How to reconstruct.
+        workers: Who does it (a capture at a time each).
         json: Print the summary as JSON.
     """
 

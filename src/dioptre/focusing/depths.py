@@ -45,9 +45,9 @@ class Subject(StrEnum):
 
 
 def to_subject(name: Any) -> Subject:
-    """Returns the subject of a name, or says which there are."""
+    """Returns the subject of a name, in British or American spelling, or says which there are."""
     try:
-        return Subject(name)
+        return Subject.CENTRE if name == "center" else Subject(name)
     except ValueError:
         raise InputError(f"a subject is {', '.join(Subject)}, not {name!r}") from None
 

@@ -267,7 +267,7 @@ class Sweep:
     """How a lens is swept.
 
     Attributes:
-        limits: Only from this position to that one, such as 10,40; the whole ladder by default.
+        limits: Only from this position to that one, such as 10 40; the whole ladder by default.
         every: Only every so many positions.
         backlash: Positions by which the lens goes too far and comes back at the start, so that it always
             moves towards near.

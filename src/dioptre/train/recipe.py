@@ -39,12 +39,12 @@ class Recipe:
         ema: Decay of an exponential moving average of the weights, which is then the result; 0 for none.
         distance: Of the soft labels: which distance from the target makes a position wrong.
         coefficient: Of the soft labels: larger is sharper.
-        target: What is learned: the label, or where a simulated lens really was sharp, which only a simulated
-            store knows: the lens's unknown error is then a spread of the answer and not a noise of the label.
+        target: What is learned: the label, or where a simulated lens really was sharp (only simulated stores
+            know), so that the lens's unknown error is a spread of the answer.
         flips: Turn patches upside down; also mirror them (views change places); also lay green on its side,
             since a camera may be held upright.
-        crops: Part of the steps, the first ones, that see a crop of half the rows and columns of each patch:
-            they take a third of the time, and most of what there is to learn can be learned from them.
+        crops: Part of the steps, the first ones, that see a crop of half the rows and columns: most is
+            learned there in a third of the time.
         untold: Part of the patches whose lens position the network is not told, and likewise whose place in
             the frame, so that it also works where these are not known.
         auxiliary: Weight of the loss of an auxiliary head of a one-hot network, which is dropped after
@@ -135,9 +135,8 @@ class BuildsOn:
             views.
         after: For a later step: the finished run of each step before it, the first one first. The network
             then sees the start and every position that they chose.
-        teacher: A finished run of the same problem, whose posterior is learned too: --distillation says how
-            much. Where a look has two sides, a label is one of them by chance, and a posterior says how
-            likely each is.
+        teacher: A finished run of the same problem, whose posterior is learned too (--distillation): where a
+            look has two sides, its label is one of them by chance.
     """
 
     start_from: Path | None = None
