@@ -78,7 +78,8 @@ class FocusResult:
         state: FOCUSED, or FAILED.
         confidence: The probability that the index is at most one off where the picture is sharp; of several
             depths or peaks, times that of having chosen the one that was meant.
-        scores: The focus curve: a score for each slice, higher is sharper.
+        scores: The focus curve of `roi`: a score for each slice, higher is sharper. Where its brightest
+            places decide, as of stars, `notes` say so, and another slice than `index` may be highest.
         reasons: Why it failed, or what to beware of; machine-readable.
         method: Key of the method.
         expected_error: How many indices off the answer is to be expected; None if nothing tells, as at an end
