@@ -1,11 +1,12 @@
 """What commands share: exit codes, the console, progress bars."""
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dioptre.errors import FileError
 
@@ -50,6 +51,18 @@ def open_console() -> "Console":
             raise BrokenPipeError
 
     return PlainConsole(highlight=False)
+
+
+def to_line(record: Any, indent: int | None = None) -> str:
+    """Returns a record as JSON that ends a line: numbers are finite, and null where they are not."""
+    from dioptre.focusing.plain import to_plain  # noqa: PLC0415
+
+    return json.dumps(to_plain(record), indent=indent, allow_nan=False) + "\n"
+
+
+def print_json(record: Any, indent: int | None = None) -> None:
+    """Prints a record as JSON."""
+    sys.stdout.write(to_line(record, indent))
 
 
 @contextmanager
