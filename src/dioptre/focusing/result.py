@@ -200,4 +200,4 @@ class FocusResult:
             "notes": self.notes,
             "regions": [region.to_json() for region in self.regions],
         }
-        return to_plain(found)  # type: ignore[no-any-return]
+        return to_plain(found)

@@ -70,4 +70,4 @@ class Step:
             "confidence": self.confidence,
             "note": self.note,
         }
-        return to_plain(found)  # type: ignore[no-any-return]
+        return to_plain(found)
