@@ -54,7 +54,7 @@ from dioptre.focusing.own_positions import own_positions, with_own
 from dioptre.focusing.preview import preview_of
 from dioptre.focusing.regions import to_region
 from dioptre.focusing.result import Depth, FocusResult, Roi
-from dioptre.focusing.score_slices import MeasuredRegion, measure_regions
+from dioptre.focusing.score_slices import MeasuredRegion, measure_regions, measure_tiles
 from dioptre.focusing.slices import Reading, Slices, to_slices
 from dioptre.grid import FocusGrid, dioptres_to_metres
 from dioptre.methods import Method
@@ -302,8 +302,12 @@ class FocusJob:
             return ()
         if focuser.refusal(self.ladder.grid, (rows // layout[0], cols // layout[1]), slices.views):
             return ()
-        (found,) = measure_regions(slices, [part], focuser, self.ladder.falling, layout)
-        curves = found.parts if found.pixels is None else self._tile_curves(found.pixels, layout)
+        if focuser.by_slice:
+            curves = measure_tiles(slices, part, focuser, layout, self.ladder.falling)
+        else:
+            (found,) = measure_regions(slices, [part], focuser, self.ladder.falling)
+            assert found.pixels is not None
+            curves = self._tile_curves(found.pixels, layout)
         depths = () if curves is None else find_depths(curves, layout, roi_of(part.window))
         return depths if len(depths) > 1 else ()
 
