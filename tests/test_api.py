@@ -1,29 +1,48 @@
+import importlib
+import re
 import subprocess
 import sys
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 import dioptre
+from dioptre import errors
 
 PUBLIC = {
     "METHODS",
+    "ArchiveError",
     "Autofocus",
+    "Camera",
+    "CameraError",
     "CameraModel",
+    "CameraTimeoutError",
+    "CaptureFileError",
     "DepthPrior",
     "DioptreError",
+    "FileError",
     "FocalStack",
     "FocusGrid",
     "FocusResult",
+    "InputError",
+    "MapFileError",
     "Method",
+    "MethodError",
+    "MissingExtraError",
+    "NetworkError",
     "PatchStore",
     "Problem",
     "Reason",
+    "Roi",
+    "StackFileError",
     "State",
+    "Step",
     "focus",
     "focus_from",
     "focus_map",
+    "open_device",
     "open_patches",
     "scores",
 }
@@ -43,6 +62,27 @@ def test_every_public_name_can_be_had(name: str) -> None:
         pytest.importorskip("pyarrow")
     assert getattr(dioptre, name) is not None
     assert name in dir(dioptre)
+
+
+def test_every_error_is_public() -> None:
+    defined = {one.__name__ for one in vars(errors).values() if isinstance(one, type)}
+    assert defined <= PUBLIC
+    assert all(issubclass(getattr(dioptre, name), dioptre.DioptreError) for name in defined)
+
+
+DOCUMENTED = re.compile(r"^::: dioptre\.(\S+)$", re.MULTILINE)
+
+
+def test_the_reference_documents_the_public_names_and_no_others() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    public, _, beside = page.partition("\n## What comes with them")
+    assert sorted(DOCUMENTED.findall(public)) == sorted(PUBLIC - {"METHODS"})
+    assert "`dioptre.METHODS`" in public
+    for name in DOCUMENTED.findall(beside):
+        module, _, last = name.rpartition(".")
+        assert module
+        assert last not in PUBLIC
+        assert hasattr(importlib.import_module(f"dioptre.{module}"), last)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -8,6 +8,7 @@ captures    the store of whole captures, against a folder of PNG files
 simulator   rendering, against aperture sampling
 learned     networks in ONNX Runtime, against torch; what a training step is made of
 streaming   big stacks from files, against a plain OpenCV loop: time and memory
+first_answer   `dioptre focus` of a small stack against a plain OpenCV loop, processes counted whole
 timing      how time is taken
 """
 
@@ -18,7 +19,7 @@ from typing import Final, Literal, get_args
 
 from dioptre.errors import MissingExtraError
 
-Table = Literal["measures", "disparity", "frame", "store", "captures", "simulator", "learned"]
+Table = Literal["measures", "disparity", "frame", "store", "captures", "simulator", "learned", "first_answer"]
 TABLES: Final[tuple[Table, ...]] = get_args(Table)
 NEEDS: Final[Mapping[Table, tuple[str, str]]] = {
     "learned": ("torch", "the table of the networks compares with torch: pip install 'dioptre[train]'"),

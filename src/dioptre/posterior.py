@@ -246,7 +246,7 @@ class DepthPrior:
             weights = np.ones(positions)
         return weights / weights.sum()
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: "np.random.Generator") -> float:  # quoted: else it would be imported here
         """Returns a place on the ladder at random, from 0 (half a step beyond its far end) to 1 (near)."""
         along = float(rng.random())
         if self.name == "far":

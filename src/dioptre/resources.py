@@ -7,7 +7,6 @@ OpenCV refuses pictures by itself, but it learns how large they may be only whil
 
 import os
 import sys
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -131,6 +130,8 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         FileError: If it is not a TOML file.
         OSError: If it cannot be read.
     """
+    import tomllib  # noqa: PLC0415 (start-up time)
+
     try:
         return tomllib.loads(read_text(Path(path)))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:

@@ -2,13 +2,14 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
 from dioptre.autofocus.controller import PATIENCE_S
+from dioptre.cameras.base import ConnectedCamera
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import CameraError
 from dioptre.focusing.result import FocusResult
@@ -195,14 +196,27 @@ def test_frames_that_show_nothing_are_said(kind: str, reason: Reason) -> None:
     check_honest(result, camera)
 
 
-def test_a_frame_that_is_none_is_a_failure() -> None:
-    class Broken(LensCamera):
-        def see(self, at: float) -> np.ndarray:
-            return np.full_like(super().see(at), np.nan)
-
-    result = run(Broken())
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [
+        (lambda frame: np.full_like(frame, np.nan), "4096 of 4096 pixels are not finite"),
+        (lambda frame: frame[:, 1:], "a frame of shape (1, 63, 64), expected (1, 64, 64) (view, row, col)"),
+        (lambda frame: frame[0], "a frame of shape (64, 64), expected (1, 64, 64)"),
+        (lambda frame: (255 * frame).astype(np.uint8), "a frame of dtype uint8, expected float32"),
+        (lambda frame: frame.astype(np.float64), "a frame of dtype float64, expected float32"),
+        (lambda _frame: None, "no frame: None"),
+    ],
+    ids=["nan", "size", "view", "codes", "float64", "none"],
+)
+def test_what_is_wrong_with_a_frame_is_said(
+    monkeypatch: pytest.MonkeyPatch, broken: Callable[[np.ndarray], np.ndarray | None], sentence: str
+) -> None:
+    # here, since the tests' type checker would stop any other frame than promised on its way
+    monkeypatch.setattr(ConnectedCamera, "capture", lambda one, index: broken(one.camera.capture(index)))
+    result = run(LensCamera())
     assert result.reasons == (Reason.CAMERA_FAILED,)
-    assert "not finite" in result.notes[0]
+    assert sentence in result.notes[0]
+    assert ("not finite" in result.notes[0]) is ("not finite" in sentence)
 
 
 def test_what_a_listener_raises_is_raised_with_the_lens_at_its_start() -> None:

@@ -2,8 +2,10 @@
 
 from itertools import islice
 
+import numpy as np
 import pytest
 
+from dioptre.autofocus import tracking
 from dioptre.autofocus.autofocus import Autofocus
 from dioptre.autofocus.tracking import Doing, Tracked, Watch
 from dioptre.errors import InputError
@@ -70,3 +72,30 @@ def test_tracking_ends_when_it_is_cancelled() -> None:
 def test_a_watch_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(InputError, match="a change is more than 0"):
         Watch(change=0.0)
+
+
+def scored(monkeypatch: pytest.MonkeyPatch, scores: list[float], frames: int) -> list[Tracked]:
+    """Tracks for so many frames, which after focusing score as told."""
+    left = iter(scores)
+
+    class Told:
+        def __init__(self, _measure: object) -> None: ...
+
+        def scores(self, frames: np.ndarray) -> np.ndarray:
+            return np.array([next(left) for _ in frames])
+
+    focuser = Autofocus(LensCamera(31), "laplacian-variance", risk=0.2)
+    monkeypatch.setattr(tracking, "FrameScorer", Told)
+    return list(islice(focuser.track(watch=Watch(frames=2)), frames))
+
+
+def test_a_score_of_0_is_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scored(monkeypatch, [1.0, 1.0, 0.0, 3.0, 3.0, 1.0], 7)
+    steady, changing, focused = Doing.STEADY, Doing.CHANGING, Doing.FOCUSED
+    # from 0 to 3 the picture does not stand still: it does so one frame later
+    assert [one.doing for one in found] == [focused, steady, steady, changing, changing, changing, focused]
+
+
+def test_sharpness_is_told_of_a_picture_that_scored_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scored(monkeypatch, [0.0, 0.0, 0.0, 3.0], 5)
+    assert [one.sharpness for one in found[3:]] == [1.0, np.inf]

@@ -10,7 +10,11 @@ from dioptre.cli.console import BAD_INPUT
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
     main([*arguments, "--json"])
-    return json.loads(capsys.readouterr().out)
+    return json.loads(capsys.readouterr().out, parse_constant=_refuse)
+
+
+def _refuse(word: str) -> None:
+    pytest.fail(f"JSON has no word {word}")
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dioptre.autofocus.sweep import FrameScorer
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, DONE, FOCUSED, NOT_FOCUSED
 from dioptre.cli.live import curve
@@ -119,6 +121,33 @@ def test_a_camera_is_measured_and_its_file_is_read(
     found = run_json(capsys, "camera", "--device", device, str(out), "--every", "2", "--overwrite")
     assert found["growth_px"] == pytest.approx(2.96, rel=0.3)  # of a phone that was drawn
     assert found["unit"] == "dioptres"
+
+
+def test_a_camera_that_was_seen_from_one_side_has_no_number_for_the_other(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    device = ("--device", "simulated:1,target,exact", "--limits", "0", "24", "--every", "2")
+    found = run_json(capsys, "camera", *device, str(tmp_path / "mine.toml"))
+    assert found["growth_near_px"] is None
+    assert found["growth_far_px"] == pytest.approx(2.96, rel=0.3)
+
+
+def test_a_run_prints_a_score_that_is_not_finite_as_null(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scores, seen = FrameScorer.scores, list[int]()
+
+    def some(self: FrameScorer, frames: np.ndarray) -> np.ndarray:
+        seen.append(len(frames))
+        return scores(self, frames) if len(seen) > 2 else np.array([-np.inf, np.nan][len(seen) - 1 :][:1])
+
+    monkeypatch.setattr(FrameScorer, "scores", some)
+    trace = tmp_path / "t.jsonl"
+    found = run_json(capsys, "run", "--device", TARGET, *MEASURE, "--trace", str(trace))
+    assert [one["score"] for one in found["trace"]].count(None) >= 2
+    for line in trace.read_text().splitlines():
+        assert "NaN" not in line
+        assert "Infinity" not in line
 
 
 def test_a_long_ladder_is_drawn_in_few_columns() -> None:

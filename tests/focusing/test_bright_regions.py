@@ -5,7 +5,9 @@ import pytest
 
 from dioptre.confidence.reasons import Reason, State
 from dioptre.focusing.bright_regions import WINDOW, bright_places, side_by_side
-from dioptre.focusing.focus import focus
+from dioptre.focusing.focus import BRIGHTEST, focus
+from dioptre.methods import scores
+from dioptre.stack import FocalStack
 
 N, FOCUS = 15, 6
 SHAPE = (192, 256)
@@ -54,6 +56,17 @@ def test_stars_are_focused_however_black_the_sky_is(
         assert result.state is State.FOCUSED, (method, result.reasons)
         assert abs(result.index - FOCUS) <= 1
         assert Reason.TOO_DARK not in result.reasons
+
+
+def test_where_the_brightest_places_decide_the_scores_are_those_of_the_region() -> None:
+    field = star_field("disc", 6, 0.15, 0.005)
+    x, y, w, h = 0, 4, 252, 188
+    for roi, region in ((None, field), ((x, y, w, h), field[:, y : y + h, x : x + w])):
+        result = focus(field, "laplacian-variance", roi=roi)
+        own = scores(FocalStack.full(np.ascontiguousarray(region)[None, :, None]), ["laplacian-variance"])
+        assert result.roi == roi
+        assert BRIGHTEST in result.notes
+        np.testing.assert_allclose(result.scores, own["laplacian-variance"][0], rtol=1e-5)
 
 
 def test_a_field_without_stars_is_flat() -> None:

@@ -11,10 +11,11 @@ import pytest
 from dioptre.confidence.sweep_statistics import Traces
 from dioptre.confidence.verdict import Exposure
 from dioptre.errors import StackFileError
+from dioptre.focusing import score_slices
 from dioptre.focusing import slices as module
 from dioptre.focusing.focus import focus
 from dioptre.focusing.regions import Region
-from dioptre.focusing.score_slices import measure_regions
+from dioptre.focusing.score_slices import measure_regions, measure_tiles
 from dioptre.focusing.slices import to_slices
 from dioptre.methods import METHODS, scores
 from dioptre.methods.tiles import tiles_of
@@ -52,6 +53,32 @@ def test_what_is_streamed_is_what_the_whole_array_gives(codes: np.ndarray, key: 
     whole = Traces.of(pixels)
     for field in fields(Traces):
         np.testing.assert_array_equal(getattr(found.traces, field.name), getattr(whole, field.name))
+
+
+@pytest.mark.usefixtures("_block")
+@pytest.mark.parametrize("falling", [False, True])
+def test_tiles_alone_are_those_of_the_whole_array(codes: np.ndarray, falling: bool) -> None:
+    measure, window = METHODS["local-norm-dist-sq-4"].build(), Window(3, 5, 67, 85)
+    pixels = np.ascontiguousarray(window.cut(codes)).astype(np.float32) * np.float32(1 / 255)
+    tiles = tiles_of(pixels[::-1] if falling else pixels, (2, 5))
+    assert tiles is not None
+    found = measure_tiles(to_slices(codes, None, None), Region(window), measure, (2, 5), falling)
+    np.testing.assert_array_equal(found, measure.scores(FocalStack.full(tiles)))
+    assert measure_tiles(to_slices(codes, None, None), Region(window), measure, (1, 3)) is None
+
+
+def test_finer_tiles_are_measured_without_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        pytest.fail("the whole region was measured with its finer tiles")
+
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 255, (N, 1, 256, 256)).astype(np.uint8)
+    monkeypatch.setattr(score_slices, "slice_scores", refuse)
+    monkeypatch.setattr(score_slices.Samples, "of", refuse)
+    measure, window = METHODS["dioptre-contrast"].build(), Window.whole(256, 256)
+    found = measure_tiles(to_slices(codes, None, None), Region(window), measure, (8, 8))
+    assert found is not None
+    assert found.shape == (64, N)
 
 
 @pytest.mark.usefixtures("_block")

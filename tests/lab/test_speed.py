@@ -1,5 +1,6 @@
 """The speed tables: that there is one for each name, and that they compare equal things."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from dioptre.errors import MissingExtraError
 from dioptre.methods import METHODS
 from dioptre.stack import FocalStack
 from lab import scale, slow_references, speed
-from lab.speed import NEEDS, TABLES, measures, print_table
+from lab.speed import NEEDS, TABLES, first_answer, measures, print_table
 from lab.speed.__main__ import main as speed_command
 from tests.marks import slow
 
@@ -30,7 +31,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_table_has_a_module_that_prints_it() -> None:
     home = Path(speed.__file__).parent
     for name in TABLES:
-        assert "arguments: Sequence[str]) -> None:" in (home / f"{name}.py").read_text(encoding="utf-8")
+        source = (home / f"{name}.py").read_text(encoding="utf-8")
+        assert re.search(r"^def main\(_?arguments: Sequence\[str\]\)", source, re.MULTILINE)
     assert set(NEEDS) <= set(TABLES)
 
 
@@ -45,6 +47,19 @@ def test_the_command_prints_a_table(
     assert said[1].split()[:2] == ["measure", "reference"]
     assert [line.split()[0] for line in said[2:5]] == ["wavelet-sum-2", "total-variation-l2", "all"]
     assert said[4].startswith("all 2 contrast")
+
+
+def test_a_first_answer_is_compared_with_a_plain_loop(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(first_answer, "ROWS", 64)
+    monkeypatch.setattr(first_answer, "answer", lambda _name, folder: str(sorted(folder.iterdir())))
+    monkeypatch.setattr(first_answer, "best_of_each", lambda works, *_: [100.0, 390.0 * bool(works[0]())])
+    first_answer.main(())
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in said[1:3]] == [
+        ["one", "depth,", ending, "100", "390", "3.90", "yes", "ok"] for ending in ("png", "jpg")
+    ]
 
 
 @pytest.mark.usefixtures("quick")

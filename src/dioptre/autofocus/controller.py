@@ -309,11 +309,24 @@ def _checked(worker: Worker, camera: Camera) -> Frame:
     frame, error = worker.answer
     if error is not None:
         raise error
-    wanted = (camera.views, *camera.shape)
-    if frame is None or frame.shape != wanted or not np.isfinite(frame).all():
-        got = "nothing" if frame is None else f"pixels that are not finite, of shape {frame.shape}"
-        raise CameraError(f"a frame has the shape {wanted} and finite pixels, but there came {got}")
+    fault = _fault_of(frame, (camera.views, *camera.shape))
+    if frame is None or fault is not None:
+        raise CameraError(f"the camera gave {fault}")
     return frame
+
+
+def _fault_of(frame: Any, wanted: tuple[int, int, int]) -> str | None:
+    """Returns what is wrong with a frame and what was expected; None if nothing is."""
+    if not isinstance(frame, np.ndarray):
+        return f"no frame: {frame!r}"
+    if frame.shape != wanted:
+        return f"a frame of shape {frame.shape}, expected {wanted} (view, row, col)"
+    if frame.dtype != np.float32:
+        return f"a frame of dtype {frame.dtype}, expected float32, 0 black and 1 white"
+    finite = np.isfinite(frame)
+    if not finite.all():
+        return f"a frame of which {int((~finite).sum())} of {frame.size} pixels are not finite"
+    return None
 
 
 def _same(one: Frame, other: Frame) -> bool:

@@ -6,6 +6,7 @@ Then the lens waits until the picture stands still again, and focuses from where
 stays, and tries again only after another change: what cannot be focused now is not tried again and again.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -90,6 +91,12 @@ class _Level:
         """Returns the relative change of the sharpness since."""
         return abs(score - self.mean) / max(abs(self.mean), 1e-12)
 
+    def ratio(self, score: float) -> float:
+        """Returns a sharpness over this one: 1 for the same, 0 included; infinity for any other over 0."""
+        if score == self.mean:
+            return 1.0
+        return score / self.mean if self.mean else math.inf
+
     def limit(self, watch: Watch) -> float:
         """Returns from where on a relative change is one."""
         noise = float(np.std(self.scores)) / max(abs(self.mean), 1e-12)
@@ -131,7 +138,8 @@ def _watched(
     drive: LensController, at: int, plan: RunSettings, watch: Watch, calm: Doing
 ) -> Iterator[Tracked]:
     """Yields frames where the lens stands, until the picture has changed and stands still again."""
-    measure, level, before = FrameScorer(plan.measure), _Level([]), None
+    measure, level = FrameScorer(plan.measure), _Level([])
+    before = 0.0  # the score of the last frame; not read at the first, which a level is made of
     drive.act, drive.at = Act.WATCH, at
     changed = 0
     while True:
@@ -143,9 +151,9 @@ def _watched(
             yield Tracked(calm, at)
         else:
             limit = level.limit(watch)
-            away, jump = level.away(score), abs(score - (before or score)) / max(abs(level.mean), 1e-12)
+            away, jump = level.away(score), abs(score - before) / max(abs(level.mean), 1e-12)
             changed = changed + 1 if away > (STILL * limit if changed else limit) else 0
-            yield Tracked(Doing.CHANGING if changed else calm, at, score / (level.mean or 1.0))
+            yield Tracked(Doing.CHANGING if changed else calm, at, level.ratio(score))
             if changed >= watch.frames and (jump < STILL * limit or changed >= LONGEST):
                 return
         before = score

@@ -1,6 +1,5 @@
 """`dioptre calibrate`: what turns the disparity of a camera's views into a focus."""
 
-import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import DONE, progress, refuse_overwriting
+from dioptre.cli.console import DONE, print_json, progress, refuse_overwriting
 from dioptre.pipeline.settings import CalibrationJob
 
 
@@ -51,7 +50,7 @@ def run_calibrate(config: Calibrate) -> int:
         figure = field_table(found.gain, f"{found.name}: C, pixels of disparity a dioptre")
         save_figure(figure, config.figure)
     if config.json:
-        sys.stdout.write(json.dumps({"out": str(config.out), **asdict(left_over)}) + "\n")
+        print_json({"out": str(config.out), **asdict(left_over)})
         return DONE
     sys.stdout.write(
         f"wrote {config.out}: C is {found.gain.min():.3f} to {found.gain.max():.3f} pixels a dioptre over "

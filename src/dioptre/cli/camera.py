@@ -1,6 +1,5 @@
 """`dioptre camera`: what a camera's lens does, measured, as a file that the networks are told."""
 
-import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dioptre.cli.console import DONE, progress, refuse_overwriting
+from dioptre.cli.console import DONE, print_json, progress, refuse_overwriting
 from dioptre.cli.focus import parse_roi
 from dioptre.pipeline.settings import Sweep
 
@@ -56,7 +55,7 @@ def run_camera(config: MeasureCamera) -> int:
         found = measure_camera(camera, config.name or config.device, config.sweep, region, moved)
     write_camera(found, config.out)
     if config.json:
-        sys.stdout.write(json.dumps({"out": str(config.out), **asdict(found)}) + "\n")
+        print_json({"out": str(config.out), **asdict(found)})
     else:
         sys.stdout.write(described(found, config.out))
     return DONE

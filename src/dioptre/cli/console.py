@@ -1,12 +1,13 @@
 """What commands share: exit codes, the console, progress bars."""
 
 import difflib
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dioptre.errors import FileError
 
@@ -57,6 +58,18 @@ def open_console() -> "Console":
             raise BrokenPipeError
 
     return PlainConsole(highlight=False)
+
+
+def to_line(record: Any, indent: int | None = None) -> str:
+    """Returns a record as JSON that ends a line: numbers are finite, and null where they are not."""
+    from dioptre.focusing.plain import to_plain  # noqa: PLC0415
+
+    return json.dumps(to_plain(record), indent=indent, allow_nan=False) + "\n"
+
+
+def print_json(record: Any, indent: int | None = None) -> None:
+    """Prints a record as JSON."""
+    sys.stdout.write(to_line(record, indent))
 
 
 @contextmanager

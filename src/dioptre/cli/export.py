@@ -1,6 +1,5 @@
 """`dioptre export`: a trained network as one ONNX file."""
 
-import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from dioptre.cli.console import DONE, refuse_overwriting
+from dioptre.cli.console import DONE, print_json, refuse_overwriting
 from dioptre.errors import InputError
 
 
@@ -61,7 +60,7 @@ def run_export(config: Export) -> int:
         decision = None if config.decision is None else Decision(config.decision)
         found = export(config.run, config.model, config.half, decision)
     if config.json:
-        sys.stdout.write(json.dumps({**asdict(found), "path": str(found.path)}) + "\n")
+        print_json({**asdict(found), "path": str(found.path)})
         return DONE
     sys.stdout.write(
         f"wrote {found.path}: {found.bytes / 1e6:.2f} MB; probabilities differ from torch's by at most "

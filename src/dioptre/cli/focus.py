@@ -1,7 +1,5 @@
 """`dioptre focus`: which picture of a stack is sharp, or where the lens must go from a few looks."""
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import tyro
 
-from dioptre.cli.console import FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED, print_json, progress, refuse_overwriting
 from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv
 from dioptre.cli.focus_result import print_look_result, print_reason
 from dioptre.cli.stack_flags import StackFlags
@@ -235,7 +233,7 @@ def _focus_looks(
     if config.output.json:
         looks = {"name": names[0], "at": at[0]} if len(at) == 1 else {"names": names, "at": list(at)}
         record = {"stack": pictures.source, **looks, **result.to_json()}
-        sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
+        print_json(record)
     else:
         print_look_result(pictures.source, pictures, result)
     return _exit_code(result)

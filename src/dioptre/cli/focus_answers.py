@@ -2,16 +2,14 @@
 
 import csv
 import io
-import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dioptre.cli.console import open_console
+from dioptre.cli.console import open_console, print_json
 from dioptre.cli.focus_result import print_notes, print_stack_result, table_of
 from dioptre.errors import DioptreError
 
@@ -78,7 +76,7 @@ def print_answers(answers: Sequence[Answer], as_json: bool) -> None:
     if as_json:
         records = [one.to_json() for one in answers]
         plain = records[0] if len(records) == 1 else {"results": records}
-        sys.stdout.write(json.dumps(plain, allow_nan=False) + "\n")
+        print_json(plain)
     elif len(answers) == 1:
         print_stack_result(answers[0].pictures.title, answers[0].pictures, answers[0].result)
     else:

@@ -1,6 +1,5 @@
 """`dioptre import`: a store of labelled patches from the published data set, or from own captures."""
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from dioptre.cli.console import DONE, one_line, progress
+from dioptre.cli.console import DONE, one_line, print_json, progress
 from dioptre.errors import InputError
 from dioptre.pipeline.settings import Import, Workers
 
@@ -63,7 +62,7 @@ def run_import(config: ImportCaptures) -> int:
     with progress("importing", quiet=config.json) as moved, open_executor(config.workers) as executor:
         summary = import_captures(source, out, settings, executor, moved, threads)
     if config.json:
-        sys.stdout.write(json.dumps(summary, indent=2) + "\n")
+        print_json(summary, indent=2)
     else:
         _print_summary(summary, config.out)
     return DONE

@@ -1,6 +1,5 @@
 """`dioptre run` and `dioptre record`: a lens that is driven, focused or swept."""
 
-import json
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import tyro
 
-from dioptre.cli.console import DONE, FOCUSED, NOT_FOCUSED, progress, refuse_overwriting
+from dioptre.cli.console import DONE, FOCUSED, NOT_FOCUSED, print_json, progress, refuse_overwriting, to_line
 from dioptre.cli.focus import parse_roi
 from dioptre.cli.focus_result import print_notes, print_reason, result_table
 from dioptre.errors import InputError
@@ -140,7 +139,7 @@ def run_lens(config: RunLens) -> int:
 
         save_figure(run_figure(result, config.device), config.output.plot)
     if config.output.json:
-        sys.stdout.write(json.dumps(result.to_json()) + "\n")
+        print_json(result.to_json())
     else:
         _print_result(result)
     for reason in result.reasons:
@@ -156,7 +155,7 @@ def run_record(config: Record) -> int:
     with open_device(config.device) as camera, progress("recording", config.json) as moved:
         found = record(camera, config.device, config.out, config.sweep, moved)
     if config.json:
-        sys.stdout.write(json.dumps({"out": str(config.out), **found.to_json()}) + "\n")
+        print_json({"out": str(config.out), **found.to_json()})
     else:
         sys.stdout.write(f"wrote {len(found.grid)} slices to {config.out}\n")
     return DONE
@@ -187,7 +186,7 @@ def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "
 
     def told(step: "Step") -> None:
         if trace is not None:
-            trace.write(json.dumps(step.to_json()) + "\n")
+            trace.write(to_line(step.to_json()))
             trace.flush()
         if not config.output.json:
             print_step(step, best)

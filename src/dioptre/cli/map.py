@@ -1,6 +1,5 @@
 """`dioptre map`: where every patch of a frame is sharp, and a picture with all of it in focus."""
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from dioptre.cli.console import DONE, progress
+from dioptre.cli.console import DONE, print_json, progress
 from dioptre.cli.focus_answers import naming_flags
 from dioptre.cli.stack_flags import StackFlags
 from dioptre.errors import InputError, StackFileError
@@ -73,7 +72,7 @@ def run_map(config: Map) -> int:
     if MAP not in files:
         sys.stderr.write(f"{MAP} was not drawn: pip install 'dioptre[figures]'\n")
     if config.json:
-        sys.stdout.write(json.dumps(about, allow_nan=False) + "\n")
+        print_json(about)
         return DONE
     where = "none of them in focus anywhere"
     if about["slices"] is not None:

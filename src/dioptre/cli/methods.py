@@ -1,11 +1,10 @@
 """`dioptre methods`: the table of methods."""
 
-import json
 import sys
 import textwrap
 from dataclasses import dataclass
 
-from dioptre.cli.console import DONE
+from dioptre.cli.console import DONE, print_json
 
 LONGEST = 35  # letters of a title
 NOTES = """
@@ -46,7 +45,7 @@ def run_methods(config: Methods) -> int:
             }
             for row in METHODS.values()
         ]
-        sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+        print_json(rows, indent=1)
         return DONE
     lines = [f"{'key':<35}{'for':<4}{'looks':<6}title"]
     for row in METHODS.values():

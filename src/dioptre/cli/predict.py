@@ -1,6 +1,5 @@
 """`dioptre predict`: what methods answer for the patches of a store."""
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import DONE, progress
+from dioptre.cli.console import DONE, print_json, progress
 from dioptre.pipeline.settings import Prediction, Workers
 
 
@@ -42,7 +41,7 @@ def run_predict(config: Predict) -> int:
     with progress("predicting", config.json) as moved, open_executor(config.workers) as executor:
         count = predict_store(data, out, config.prediction, executor, moved)
     if config.json:
-        sys.stdout.write(json.dumps({"out": str(config.out), "predictions": count}) + "\n")
+        print_json({"out": str(config.out), "predictions": count})
     else:
         sys.stdout.write(f"wrote {count} predictions to {config.out}\n")
     return DONE

@@ -1,6 +1,5 @@
 """`dioptre reconstruct`: poses, depth and confidence for captures of a rig."""
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import DONE, one_line, progress
+from dioptre.cli.console import DONE, one_line, print_json, progress
 from dioptre.pipeline.settings import Reconstruct, Workers
 
 
@@ -44,7 +43,7 @@ def run_reconstruct(config: ReconstructCaptures) -> int:
     with progress("reconstructing", quiet=config.json) as moved, open_executor(config.workers) as executor:
         summary = reconstruct(source, out, config.settings, executor, moved)
     if config.json:
-        sys.stdout.write(json.dumps(summary, indent=2) + "\n")
+        print_json(summary, indent=2)
         return DONE
     sys.stdout.write(
         f"reconstructed {summary['captures']} captures, {summary['confident']:.1%} of their pixels sure, to "

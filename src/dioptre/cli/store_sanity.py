@@ -1,11 +1,9 @@
 """The self-check of a store on the terminal, for `dioptre import --check`."""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dioptre.cli.console import BAD_INPUT, DONE, open_console, progress
+from dioptre.cli.console import BAD_INPUT, DONE, open_console, print_json, progress
 
 if TYPE_CHECKING:
     from dioptre.pipeline.store_sanity import StoreCheck
@@ -28,7 +26,7 @@ def run_check(path: Path, as_json: bool) -> int:
     with progress("checking", quiet=as_json) as moved:
         report = check(path, done=moved)
     if as_json:
-        sys.stdout.write(json.dumps(report.to_json(), indent=2) + "\n")
+        print_json(report.to_json(), indent=2)
     else:
         _print(report)
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)

@@ -1,6 +1,5 @@
 """`dioptre verify`: is what lies in a folder what was written?"""
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import CHANGED, DONE, one_line, progress
+from dioptre.cli.console import CHANGED, DONE, one_line, print_json, progress
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ def run_verify(config: Verify) -> int:
     with progress("verifying", config.json) as moved:
         found = verify(config.path, moved)
     if config.json:
-        sys.stdout.write(json.dumps({"path": str(config.path), **found.to_json()}) + "\n")
+        print_json({"path": str(config.path), **found.to_json()})
     elif not found.faults:
         sys.stdout.write(f"{config.path}: {found.kind}, {found.parts} parts: all as written\n")
     for fault in found.faults:

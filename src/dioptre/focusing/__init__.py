@@ -14,5 +14,6 @@ focus            focus and focus_from
 focus_map        the same for every patch of a frame
 composite        one picture with everything sharp
 result           FocusResult; html and preview: how notebooks show it
+plain            values that JSON can say
 trace            the frames that a lens took, step by step
 """

@@ -54,7 +54,7 @@ from dioptre.focusing.own_positions import own_positions, with_own
 from dioptre.focusing.preview import preview_of
 from dioptre.focusing.regions import to_region
 from dioptre.focusing.result import Depth, FocusResult, Roi
-from dioptre.focusing.score_slices import MeasuredRegion, measure_regions
+from dioptre.focusing.score_slices import MeasuredRegion, measure_regions, measure_tiles
 from dioptre.focusing.slices import Reading, Slices, to_slices
 from dioptre.grid import FocusGrid, dioptres_to_metres
 from dioptre.methods import Method
@@ -67,6 +67,9 @@ from dioptre.stacks.pictures import Pictures
 EVEN: Final = DepthPrior.even()
 LARGE: Final = 256  # pixels on a side of a picture in which depths are looked for on behalf of a network
 NOTHING_SEEN: Final = frozenset({Reason.FLAT_CURVE, Reason.UNSURE})
+BRIGHTEST: Final = (
+    "all of it together does not tell: its brightest places decide, and the scores are not theirs"
+)
 
 
 def focus(
@@ -220,7 +223,10 @@ class FocusJob:
         return [self._lit(slices, one) if NOTHING_SEEN.intersection(one.reasons) else one for one in found]
 
     def _lit(self, slices: Slices, whole: FocusResult) -> FocusResult:
-        """Returns what the brightest places of a region say alone, if they say more than the whole."""
+        """Returns what the brightest places of a region say alone, if they say more than the whole.
+
+        The scores stay those of the region: no rectangle has the scores of places that lie apart.
+        """
         if self.focuser.is_network:  # which knows pictures, and not pieces of them
             return whole
         bright = bright_slices(slices, to_region(slices, window_of(whole.roi, slices.shape)))
@@ -229,7 +235,8 @@ class FocusJob:
         (seen,) = self._regions(bright, [None])
         if NOTHING_SEEN.intersection(seen.reasons):
             return whole
-        return replace(seen, roi=whole.roi, depths=(), notes=whole.notes)
+        notes = (*whole.notes, BRIGHTEST)
+        return replace(seen, scores=whole.scores, roi=whole.roi, depths=(), notes=notes)
 
     def _regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
         strange = self.steps is not None and self.focuser.is_network  # to whom its camera is
@@ -295,8 +302,12 @@ class FocusJob:
             return ()
         if focuser.refusal(self.ladder.grid, (rows // layout[0], cols // layout[1]), slices.views):
             return ()
-        (found,) = measure_regions(slices, [part], focuser, self.ladder.falling, layout)
-        curves = found.parts if found.pixels is None else self._tile_curves(found.pixels, layout)
+        if focuser.by_slice:
+            curves = measure_tiles(slices, part, focuser, layout, self.ladder.falling)
+        else:
+            (found,) = measure_regions(slices, [part], focuser, self.ladder.falling)
+            assert found.pixels is not None
+            curves = self._tile_curves(found.pixels, layout)
         depths = () if curves is None else find_depths(curves, layout, roi_of(part.window))
         return depths if len(depths) > 1 else ()
 

@@ -10,6 +10,7 @@ from jaxtyping import Float, UInt8
 
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.verdict import Candidate
+from dioptre.focusing.plain import to_plain
 from dioptre.focusing.trace import Step
 
 
@@ -78,7 +79,8 @@ class FocusResult:
         state: FOCUSED, or FAILED.
         confidence: The probability that the index is at most one off where the picture is sharp; of several
             depths or peaks, times that of having chosen the one that was meant.
-        scores: The focus curve: a score for each slice, higher is sharper.
+        scores: The focus curve of `roi`: a score for each slice, higher is sharper. Where its brightest
+            places decide, as of stars, `notes` say so, and another slice than `index` may be highest.
         reasons: Why it failed, or what to beware of; machine-readable.
         method: Key of the method.
         expected_error: How many indices off the answer is to be expected; None if nothing tells, as at an end
@@ -165,41 +167,37 @@ class FocusResult:
         return drawing.focus_figure(self, title)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the result as plain numbers, strings and lists; scores that do not exist are None."""
+        """Returns the result as finite numbers, strings and lists; what is not finite is None."""
         return self.to_json()
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the result as plain numbers, strings and lists; scores that do not exist are None."""
-        return {
+        """Returns the result as finite numbers, strings and lists; what is not finite is None."""
+        found = {
             "index": self.index,
             "position": self.position,
             "dioptres": self.dioptres,
-            "distance_m": _finite(self.distance_m),
+            "distance_m": self.distance_m,
             "position_um": self.position_um,
-            "state": self.state.value,
+            "state": self.state,
             "confidence": self.confidence,
             "expected_error": self.expected_error,
             "risk": self.risk,
-            "reasons": [reason.value for reason in self.reasons],
+            "reasons": self.reasons,
             "candidates": [asdict(one) for one in self.candidates],
-            "plateau": None if self.plateau is None else list(self.plateau),
+            "plateau": self.plateau,
             "depths": [one.to_dict() for one in self.depths],
-            "rivals": list(self.rivals),
+            "rivals": self.rivals,
             "method": self.method,
-            "looks": list(self.looks),
-            "roi": None if self.roi is None else list(self.roi),
-            "scores": [_finite(float(score)) for score in self.scores],
+            "looks": self.looks,
+            "roi": self.roi,
+            "scores": self.scores,
             "unit": self.unit,
             "lens_position": self.lens_position,
             "lens_error": self.lens_error,
-            "positions": None if self.positions is None else self.positions.tolist(),
+            "positions": self.positions,
             "trace": [one.to_json() for one in self.trace],
             "left_at": self.left_at,
-            "notes": list(self.notes),
+            "notes": self.notes,
             "regions": [region.to_json() for region in self.regions],
         }
-
-
-def _finite(number: float | None) -> float | None:
-    """Returns the number, or None where JSON has no word for it."""
-    return number if number is not None and np.isfinite(number) else None
+        return to_plain(found)

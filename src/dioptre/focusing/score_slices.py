@@ -66,7 +66,6 @@ def measure_regions(
     regions: Sequence[Region],
     focuser: Autofocuser,
     falling: bool = False,
-    layout: Layout | None = None,
     progress: Progress | None = None,
 ) -> list[MeasuredRegion]:
     """Returns what is known of some regions of all slices, which are read once.
@@ -76,7 +75,6 @@ def measure_regions(
         regions: What to measure of each.
         focuser: Who scores.
         falling: Whether slices run against the ladder, from near to far.
-        layout: How many tiles a region is cut into, down and across, if not as usual.
         progress: Told (slices measured, slices in all).
 
     Raises:
@@ -96,19 +94,24 @@ def measure_regions(
         place = region.window.inside(window)
         each = [region.pixels(slices, place.cut(one)) for one in codes]
         pixels = np.stack(each) if len(each) > 1 else each[0][None]  # which is not copied
-        curve, parts = both_scores(measures, pixels, slices.view_codes, layout) if single else (None, None)
+        curve, parts = both_scores(measures, pixels, slices.view_codes) if single else (None, None)
         samples = Samples.of(pixels, of_blocks)
         return _Found(curve, parts, SliceExposures.of(pixels), samples, None if single else pixels)
 
     found: list[list[_Found]] = [[] for _ in regions]
-    decoded = window.shape if slices.pictures.array is not None else slices.shape
-    runs = slices.blocks(max(wanted, slices.views * math.prod(decoded)))
+    runs = _runs(slices, window, wanted)
     for run, each in zip(runs, stream(slices, runs, window, work), strict=True):
         for mine, one in zip(found, each, strict=True):
             mine.append(one)
         if progress:
             progress(run.stop, n)
     return [_joined(mine, falling) for mine in found]
+
+
+def _runs(slices: Slices, window: Window, wanted: int = 0) -> list[range]:
+    """Returns runs of slices by the pixels that are decoded or wanted of each, whichever are more."""
+    decoded = window.shape if slices.pictures.array is not None else slices.shape
+    return slices.blocks(max(wanted, slices.views * math.prod(decoded)))
 
 
 def _joined(found: Sequence[_Found], falling: bool) -> MeasuredRegion:
@@ -135,16 +138,46 @@ def _joined(found: Sequence[_Found], falling: bool) -> MeasuredRegion:
     )
 
 
+def measure_tiles(
+    slices: Slices, region: Region, focuser: Autofocuser, layout: Layout, falling: bool = False
+) -> Float[np.ndarray, "tile n"] | None:
+    """Returns the curves of a region's tiles and nothing else, in the order of the ladder.
+
+    Args:
+        slices: The slices.
+        region: What is cut into tiles.
+        focuser: Who scores, slice by slice.
+        layout: How many tiles down and across; None comes back for fewer than four.
+        falling: Whether slices run against the ladder, from near to far.
+    """
+    codes, runs = slices.view_codes, _runs(slices, region.window)
+
+    def work(_: range, some: Sequence[Views]) -> Float[np.ndarray, "tile some"] | None:
+        pixels = np.stack([region.pixels(slices, one) for one in some])
+        together = _scored_together(focuser.tile_measure, pixels, codes, layout)
+        return tile_scores(focuser.tile_measure, pixels, codes, layout) if together is None else together[1]
+
+    found = [one for one in stream(slices, runs, region.window, work) if one is not None]
+    return np.concatenate(found, axis=1)[:, :: -1 if falling else 1] if found else None
+
+
 def both_scores(
-    focuser: Autofocuser, pixels: Pixels, view_codes: float, layout: Layout | None = None
+    focuser: Autofocuser, pixels: Pixels, view_codes: float
 ) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "tile slice"] | None]:
     """Returns the scores of some slices and those of their tiles, in one pass where the method can do so."""
-    shape = tile_layout(*pixels.shape[2:]) if layout is None else layout
-    if math.prod(shape) >= FEW_TILES:
-        found = focuser.tiled_scores(FocalStack.full(pixels[None], view_codes=view_codes), shape)
-        if found is not None:
-            return found
-    return slice_scores(focuser, pixels, view_codes), tile_scores(focuser, pixels, view_codes, layout)
+    together = _scored_together(focuser, pixels, view_codes, tile_layout(*pixels.shape[2:]))
+    if together is not None:
+        return together
+    return slice_scores(focuser, pixels, view_codes), tile_scores(focuser, pixels, view_codes)
+
+
+def _scored_together(
+    focuser: Autofocuser, pixels: Pixels, view_codes: float, layout: Layout
+) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "tile slice"]] | None:
+    """Returns both in one pass; None if the method cannot do so, or there are too few tiles."""
+    if math.prod(layout) < FEW_TILES:
+        return None
+    return focuser.tiled_scores(FocalStack.full(pixels[None], view_codes=view_codes), layout)
 
 
 def slice_scores(focuser: Autofocuser, pixels: Pixels, view_codes: float) -> Float[np.ndarray, " slice"]:

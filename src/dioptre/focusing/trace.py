@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.focusing.plain import to_plain
+
 
 class Act(StrEnum):
     """Why a frame was taken."""
@@ -53,10 +55,10 @@ class Step:
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the step as plain numbers, strings and lists."""
+        """Returns the step as finite numbers, strings and lists; what is not finite is None."""
         posterior = None if self.posterior is None else [round(float(one), 6) for one in self.posterior]
-        return {
-            "act": self.act.value,
+        found = {
+            "act": self.act,
             "index": self.index,
             "seconds": round(self.seconds, 4),
             "took": round(self.took, 4),
@@ -68,3 +70,4 @@ class Step:
             "confidence": self.confidence,
             "note": self.note,
         }
+        return to_plain(found)
