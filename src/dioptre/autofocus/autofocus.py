@@ -9,7 +9,7 @@ from typing import Any, Final
 from dioptre.autofocus.controller import PATIENCE_S, LensController, Rules, refuse_busy
 from dioptre.autofocus.rescaled_camera import lens_positions
 from dioptre.autofocus.run import LensRun
-from dioptre.autofocus.run_settings import RunSettings
+from dioptre.autofocus.run_settings import LensRunSettings
 from dioptre.autofocus.search import policy_of
 from dioptre.autofocus.tracking import Tracked, Watch, track
 from dioptre.cameras.base import Camera, connect, to_index
@@ -132,7 +132,7 @@ class Autofocus:
             watch or Watch(),
         )
 
-    def _run(self, plan: RunSettings, rules: Rules) -> FocusResult:
+    def _run(self, plan: LensRunSettings, rules: Rules) -> FocusResult:
         drive = LensController(connect(self.camera), rules, self._cancelled, self.on_step)
         try:
             return LensRun(plan, drive).focus()
@@ -170,7 +170,7 @@ class Autofocus:
             raise InputError(f"limits are the first and the last position, not {first} and {last}")
         return first, last
 
-    def _plan(self, roi: Any) -> RunSettings:
+    def _plan(self, roi: Any) -> LensRunSettings:
         """Returns what a run is asked, all of it checked."""
         regions = to_rois(roi, self.camera.shape)
         if len(regions) > 1:
@@ -184,7 +184,7 @@ class Autofocus:
         if steps is not None and not prior.is_even:
             raise InputError("a search by steps knows no prior: leave out prior, or optics")
         method, measure, notes = self._methods(regions[0])
-        return RunSettings(
+        return LensRunSettings(
             method, measure, self._looks, self._start(), prior, self.sure, check_risk(self.risk),
             self.fallback is not None, self.on_failure == RETURN, regions[0], steps, own, notes,
             self.fallback == ALWAYS,

@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from dioptre.autofocus.controller import Halt, LensController
 from dioptre.autofocus.rescaled_camera import SteppedCamera
-from dioptre.autofocus.run_settings import RunSettings
+from dioptre.autofocus.run_settings import LensRunSettings
 from dioptre.autofocus.search import NO_LOOK, SearchPolicy, askers_of, policy_of, search, see_camera
 from dioptre.autofocus.stopping import (
     SETTLED,
@@ -69,7 +69,7 @@ class LensRun:
         posterior: What was known last, over the camera's own ladder.
     """
 
-    plan: RunSettings
+    plan: LensRunSettings
     drive: LensController
     gathered: Gathered = field(default_factory=Gathered)
     posterior: Posterior | None = None
@@ -391,7 +391,7 @@ def _verdict(
     posterior: Posterior,
     frames: list[Frame],
     positions: Sequence[int],
-    plan: RunSettings,
+    plan: LensRunSettings,
 ) -> Verdict:
     """Returns what is to be thought of a posterior after some looks.
 

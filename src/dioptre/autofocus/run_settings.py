@@ -12,7 +12,7 @@ from dioptre.posterior import DepthPrior
 
 
 @dataclass(frozen=True, eq=False)
-class RunSettings:
+class LensRunSettings:
     """What a run is asked, all of it checked.
 
     Attributes:

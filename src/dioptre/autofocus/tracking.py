@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from dioptre.autofocus.controller import Halt, LensController
-from dioptre.autofocus.run_settings import RunSettings
+from dioptre.autofocus.run_settings import LensRunSettings
 from dioptre.autofocus.sweep import FrameScorer
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError
@@ -106,7 +106,7 @@ class _Level:
 def track(
     focus: Callable[[int], FocusResult],
     open_drive: Callable[[], LensController],
-    plan: RunSettings,
+    plan: LensRunSettings,
     watch: Watch,
 ) -> Iterator[Tracked]:
     """Yields what became of frame after frame, until the run is cancelled or the camera fails.
@@ -135,7 +135,7 @@ def track(
 
 
 def _watched(
-    drive: LensController, at: int, plan: RunSettings, watch: Watch, calm: Doing
+    drive: LensController, at: int, plan: LensRunSettings, watch: Watch, calm: Doing
 ) -> Iterator[Tracked]:
     """Yields frames where the lens stands, until the picture has changed and stands still again."""
     measure, level = FrameScorer(plan.measure), _Level([])
