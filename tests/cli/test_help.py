@@ -146,4 +146,5 @@ def test_a_terminal_is_told_the_same(
 
 
 def test_a_path_that_looks_like_a_flag_comes_after_two_hyphens(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow")
     assert "--help" in refused(capsys, "verify", "--", "--help")
