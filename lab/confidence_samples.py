@@ -149,8 +149,8 @@ def _measured(methods: Sequence[Method], sweep: Sweep, alone: bool) -> Iterator[
         pixels = sweep.pixels if views == 2 else sweep.pixels.mean(axis=1, keepdims=True)
         tiles = tiles_of(pixels)
         assert tiles is not None
-        curves = scores(FocalStack.full(pixels[None], FocusGrid.unknown(len(pixels))), keys)
-        parts = tile_curves(FocalStack.full(tiles, FocusGrid.unknown(len(pixels))), keys)
+        curves = scores(FocalStack.full(pixels[None], FocusGrid(range(len(pixels)))), keys)
+        parts = tile_curves(FocalStack.full(tiles, FocusGrid(range(len(pixels)))), keys)
         asked = Asked(traces=Traces.of(pixels))
         for key in keys:
             curve = curves[key][0]

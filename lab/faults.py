@@ -106,7 +106,15 @@ def outcome(fault: Fault, one: SimulatedSweep, ask: Ask, start: int, risk: float
     if ask.looks == 0:
         result = focus(stack, ask.key, risk=risk)
     else:
-        search = Autofocus(ReplayCamera(stack), ask.key, ask.looks, None, start=start, risk=risk, sure=NEVER)
+        search = Autofocus(
+            ReplayCamera(stack),
+            method=ask.key,
+            looks=ask.looks,
+            fallback="none",
+            start=start,
+            risk=risk,
+            sure=NEVER,
+        )
         result = search.run()
     return Outcome(
         fault.name,

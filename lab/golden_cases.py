@@ -68,12 +68,12 @@ def answer_of(result: dioptre.FocusResult) -> Record:
     return plain(
         {
             "index": result.index,
-            "subindex": result.position,
-            "own": result.lens_position,
+            "subindex": result.subindex,
+            "own": None if result.unit == "slice" else result.position,
             "state": result.state.value,
             "confidence": result.confidence,
             "risk": result.risk,
-            "expected_error": result.expected_error,
+            "expected_error": result.verdict.expected_error,
             "reasons": [one.value for one in result.reasons],
         }
     )
@@ -82,7 +82,7 @@ def answer_of(result: dioptre.FocusResult) -> Record:
 def parts_of(result: dioptre.FocusResult) -> Record:
     """Returns what a result says of the depths of a frame, and its answers for regions, by name."""
     depths = {"indices": [one.index for one in result.depths], "rois": [one.roi for one in result.depths]}
-    regions = {f"region {at}": answer_of(one) for at, one in enumerate(result.regions)}
+    regions = {f"region {at}": answer_of(one.result) for at, one in enumerate(result.depths) if one.result}
     return {"depths": plain(depths), **regions}
 
 
@@ -169,7 +169,7 @@ def _ask_phone(pixels: Pixels, grid: dioptre.FocusGrid, number: int, _: str) -> 
     yield "focus", dioptre.focus(pixels, grid=grid)
     yield f"focus {whole}", dioptre.focus(pixels, whole, grid=grid, prior=prior)
     if number % 8 == 0:
-        yield "focus falling", dioptre.focus(green[::-1], dioptres=grid.dioptres[::-1])
+        yield "focus falling", dioptre.focus(green[::-1], grid=grid.turned())
     if number % 8 == 2:
         codes = (green * 4000 + 64).astype(np.uint16)
         yield "focus codes", dioptre.focus(codes, grid=grid, black=64.0, white=4064.0, risk=0.05)
@@ -193,7 +193,7 @@ def _ask_make(pixels: Pixels, grid: dioptre.FocusGrid, number: int, make: str) -
     if make == MACHINE.make:  # pictures of the other make are too soft for a network
         for at in (50, 100, 150):
             where = float(grid.dioptres[at])
-            yield f"from {at} camera", dioptre.focus_from(pixels[at], at=where, camera=make)
+            yield f"from {at} camera", dioptre.focus_from(pixels[at], at=where, grid=make)
 
 
 # Whole frames
@@ -232,9 +232,9 @@ def _few_slices(material: Material) -> tuple[Pixels, Record]:
     stack = material.stacks(NORMAL, 0, 24)
     pixels = mosaic(stack.at(list(range(0, 49, 3))).green(), 4, 6)
     codes = (pixels * 255).astype(np.uint8)
-    dioptres = stack.grid.dioptres[::3]
+    grid = dioptre.FocusGrid.of_dioptres(stack.grid.dioptres[::3])
     asks = {"focus": {}, "measure": {"method": "local-norm-dist-sq-4", "roi": (128, 0, 512, 512)}}
-    return pixels, _focused(codes, asks, dioptres=dioptres)
+    return pixels, _focused(codes, asks, grid=grid)
 
 
 def _two_depths(material: Material) -> tuple[Pixels, Record]:
@@ -254,12 +254,12 @@ def _microscope(material: Material) -> tuple[Pixels, Record]:
     stack = material.stacks(MICROSCOPE, 0, 4)
     pixels = mosaic(stack, 2, 2)
     some = slice(25, 75)  # as many as the network's ladder is long
-    known = {"camera": MICROSCOPE.make, "positions": stack.grid.dioptres[some]}
+    known = dioptre.FocusGrid(stack.grid.dioptres[some], "dioptres", camera=MICROSCOPE.make)
     found = _focused(pixels, {"focus": {}}, grid=stack.grid)
-    found |= _focused(pixels[some], {"camera": {"method": "dioptre-any-green"}}, **known)
+    found |= _focused(pixels[some], {"camera": {"method": "dioptre-any-green"}}, grid=known)
     for at in (30, 70):
         where = float(stack.grid.dioptres[at])
-        found[f"from {at}"] = answer_of(dioptre.focus_from(pixels[at], where, camera=MICROSCOPE.make))
+        found[f"from {at}"] = answer_of(dioptre.focus_from(pixels[at], where, grid=MICROSCOPE.make))
     return pixels, found
 
 
@@ -268,6 +268,9 @@ def _focused(pixels: Any, asks: Asks, **where: Any) -> Record:
     found: Record = {}
     for what, how in asks.items():
         result = dioptre.focus(pixels, **where, **how)
+        if isinstance(result, list):
+            found |= {f"{what} region {at}": answer_of(one) for at, one in enumerate(result)}
+            continue
         found[what] = answer_of(result)
         found |= {f"{what} {name}": one for name, one in parts_of(result).items()}
     return found
@@ -311,12 +314,12 @@ RUNS: Final = (
     Run("simulated:2046,green", {"limits": (10, 40), "backlash": 2, "looks": 2}),
     Run("simulated:2047,256", {"fallback": "always"}, (64, 32, 160, 128)),
     Run("simulated:2048", {"method": "local-norm-dist-sq-4"}),
-    Run("simulated:2049", {"method": "l2a-two-step-dp", "fallback": None, "on_failure": "stay"}),
+    Run("simulated:2049", {"method": "l2a-two-step-dp", "fallback": "none", "on_failure": "stay"}),
     Run("simulated:2050,green", {"method": "l2a-single-green", "prior": "far"}),
     Run("simulated:2051", {"method": "zncc-disparity", "looks": 2}),
     Run("simulated:2052,target", {"sure": 0.9}),
     Run("simulated:2053,microscope-4x,green"),
-    Run("simulated:2054,machine-vision-16mm,green,192", {"optics": "machine-vision-16mm"}),
+    Run("simulated:2054,machine-vision-16mm,green,192", {"grid": "machine-vision-16mm"}),
     Run("replay:stack-3", {"fallback": "always", "start": 2}),
     Run("replay:stack-5", {"method": "gradient-magnitude-variance"}),
     Run("replay:recorded-0"),

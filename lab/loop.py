@@ -28,6 +28,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -92,12 +93,12 @@ class Contrast:
         return round(fitted_peak(places, np.array([self.seen[one] for one in places.tolist()])))
 
 
-def ours(risk: float, fallback: str = "sweep") -> Way:
+def ours(risk: float, fallback: Literal["sweep", "always", "none"] = "sweep") -> Way:
     """Returns this package's way."""
 
     def way(camera: SimulatedCamera, start: int) -> Answer:
         result = Autofocus(camera, start=start, risk=risk, on_failure="stay", fallback=fallback).run()
-        if result.left_at != result.index:
+        if result.left_at != result.grid.positions[result.index]:
             camera.capture(result.index)
         return result.index, result.state is State.FOCUSED
 

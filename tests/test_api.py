@@ -1,4 +1,5 @@
 import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -83,6 +84,13 @@ def test_the_reference_documents_the_public_names_and_no_others() -> None:
         assert module
         assert last not in PUBLIC
         assert hasattr(importlib.import_module(f"dioptre.{module}"), last)
+
+
+@pytest.mark.parametrize("entry", ["focus", "focus_from", "focus_map", "Autofocus"])
+def test_positions_enter_everywhere_by_grid(entry: str) -> None:
+    names = set(inspect.signature(getattr(dioptre, entry)).parameters)
+    assert "grid" in names
+    assert not names & {"dioptres", "positions", "positions_um", "optics", "unit"}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

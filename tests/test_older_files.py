@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dioptre.cameras.blur_units import to_steps
+from dioptre.cameras.camera_files import describe
 from dioptre.cli import main
 from dioptre.cli.console import DONE
 from dioptre.methods.calibration import Calibration
@@ -35,9 +35,9 @@ def test_a_camera_is_the_same_camera() -> None:
 
 
 def test_a_measured_camera_counts_as_it_did() -> None:
-    steps = to_steps(str(FILES / "measured.toml"))
-    assert steps.unit == "dioptres"
-    assert steps.growth_px == pytest.approx(3.2998, abs=1e-4)
+    optics = describe(FILES / "measured.toml")
+    assert optics.unit == "dioptres"
+    assert optics.growth_px == pytest.approx(3.2998, abs=1e-4)
 
 
 def test_predictions_become_the_same_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -353,7 +353,7 @@ def test_depth_and_disparity(focus: float, depth: float) -> None:
     [
         PHONE,
         replace(NOMINAL, name="a microscope", grid=FocusGrid.uniform(0.2, 0.1, 3), split=1 / 3),
-        replace(PHONE, grid=FocusGrid.unknown(4)),
+        replace(PHONE, grid=FocusGrid(range(4))),
     ],
 )
 def test_a_camera_comes_back_from_its_file(camera: CameraModel, tmp_path: Path) -> None:
@@ -361,6 +361,11 @@ def test_a_camera_comes_back_from_its_file(camera: CameraModel, tmp_path: Path) 
     camera.to_toml(path)
     assert CameraModel.from_toml(path) == camera
     assert CameraModel.from_toml(str(path)) == camera
+
+
+def test_a_camera_s_grid_goes_from_far_to_near() -> None:
+    with pytest.raises(InputError, match=r"goes from far to near, not from 9\.80296 to 0\.255694 dioptres"):
+        replace(PHONE, grid=FocusGrid.learnaf().turned())
 
 
 WRITTEN = """
@@ -384,7 +389,7 @@ def test_a_camera_written_by_hand(tmp_path: Path) -> None:
         f_number=2.8,
         pixel_pitch_um=3.45,
         frame=(1024, 1280),
-        grid=FocusGrid(np.array([0.0, 0.5, 1.0, 1.5, 2.0])),
+        grid=FocusGrid.of_dioptres(np.array([0.0, 0.5, 1.0, 1.5, 2.0])),
     )
 
 
@@ -413,8 +418,8 @@ def test_bad_files_are_named(old: str, new: str, message: str, tmp_path: Path) -
 
 
 def test_dioptres_are_not_negative_but_rounding_is_forgiven() -> None:
-    grid = FocusGrid(np.sort(3.3 - 0.1 * np.arange(34)))
+    grid = FocusGrid.of_dioptres(np.sort(3.3 - 0.1 * np.arange(34)))
     assert grid.dioptres[0] == 0.0
     assert grid.index_to_metres(0) == np.inf
     with pytest.raises(InputError, match=r"0 \(infinity\) or more, not -0\.1"):
-        FocusGrid(np.array([-0.1, 0.0, 0.1]))
+        FocusGrid.of_dioptres(np.array([-0.1, 0.0, 0.1]))

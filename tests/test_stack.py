@@ -37,7 +37,7 @@ def a_stack(batch: int = 3, slices: int = 5, views: int = 2) -> FocalStack:
 def test_full_numbers_the_slices_of_an_unknown_ladder() -> None:
     stack = a_stack()
     assert stack.indices.tolist() == [[0, 1, 2, 3, 4]] * 3
-    assert stack.grid == FocusGrid.unknown(5)
+    assert stack.grid == FocusGrid(range(5))
     assert (stack.batch, stack.views, stack.shape) == (3, 2, (4, 6))
     assert stack.where is None
 
@@ -76,7 +76,7 @@ def test_full_refuses_pixels_without_a_batch_axis() -> None:
 )
 def test_bad_pixels_are_named(pixels: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        FocalStack(pixels=pixels, indices=np.arange(5)[None], grid=FocusGrid.unknown(5))
+        FocalStack(pixels=pixels, indices=np.arange(5)[None], grid=FocusGrid(range(5)))
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -91,7 +91,7 @@ def test_bad_pixels_are_named(pixels: np.ndarray, message: str) -> None:
 )
 def test_bad_indices_are_named(indices: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        FocalStack(pixels=numbered_pixels(batch=1), indices=indices, grid=FocusGrid.unknown(5))
+        FocalStack(pixels=numbered_pixels(batch=1), indices=indices, grid=FocusGrid(range(5)))
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -99,7 +99,7 @@ def test_bad_indices_are_named(indices: np.ndarray, message: str) -> None:
 def test_a_bad_where_is_named(shape: tuple[int, ...]) -> None:
     indices = np.tile(np.arange(5), (3, 1))
     with pytest.raises(ValueError, match=r"where is \(batch, 2\), not \(\d"):
-        FocalStack(numbered_pixels(), indices, FocusGrid.unknown(5), where=np.zeros(shape))
+        FocalStack(numbered_pixels(), indices, FocusGrid(range(5)), where=np.zeros(shape))
 
 
 def test_at_one_list_for_all_scenes() -> None:
@@ -119,7 +119,7 @@ def test_at_a_row_for_each_scene() -> None:
 def test_at_follows_positions_not_places() -> None:
     """A stack whose scenes hold different slices, not in order, is asked for positions of the ladder."""
     indices = np.array([[7, 3], [3, 9], [2, 3]])
-    stack = FocalStack(numbered_pixels(slices=2), indices, FocusGrid.unknown(10))
+    stack = FocalStack(numbered_pixels(slices=2), indices, FocusGrid(range(10)))
     np.testing.assert_allclose(stack.at([3]).pixels[:, 0, 0, 0, 0], [0.01, 0.1, 0.21], rtol=1e-6)
 
 
@@ -146,7 +146,7 @@ def test_at_names_the_missing_slice() -> None:
 
 
 def test_at_names_a_slice_that_only_one_scene_lacks() -> None:
-    stack = FocalStack(numbered_pixels(2, 1), np.array([[3], [4]]), FocusGrid.unknown(5))
+    stack = FocalStack(numbered_pixels(2, 1), np.array([[3], [4]]), FocusGrid(range(5)))
     with pytest.raises(ValueError, match="no slice at position 4"):
         stack.at([4])
     assert stack.at(np.array([[3], [4]])).indices.tolist() == [[3], [4]]

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dioptre
-from dioptre.cameras.base import Camera, Frame, OpenedCamera, connect
+from dioptre.cameras.base import Camera, Frame, OpenedCamera
 from dioptre.cameras.devices import open_device
 
 MEASURE = "gradient-magnitude-variance"  # serves star fields and beads alike
@@ -48,9 +48,7 @@ def draw(device: OpenedCamera, title: str, start: int | None, size: int) -> Figu
     result = dioptre.Autofocus(watched, start=start).run()  # type: ignore[arg-type]
     visited = list(watched.frames)
     shown = {"start": visited[0], "on the way": visited[len(visited) // 3], "left here": result.index}
-    told = connect(device)
-    places = np.arange(len(device.grid)) if told.positions is None else told.positions
-    unit = told.unit or "index"
+    places, unit = device.grid.positions, device.grid.unit
     figure = Figure(figsize=(9, 6), layout="constrained")
     axes = figure.subplot_mosaic([list(shown), ["curve"] * len(shown)], height_ratios=(3, 2))
     middle = _brightest(watched.frames[result.index][0], size)

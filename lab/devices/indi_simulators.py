@@ -118,12 +118,12 @@ def focus_from(port: int, starts: int) -> None:
     """Focuses from starts all over the way, and prints how far off the answers are."""
     offs = []
     with IndiCamera("localhost", port, CCD, FOCUSER) as camera:
-        for start in np.linspace(0, len(camera.grid) - 1, starts).round().astype(int).tolist():
-            result = dioptre.Autofocus(camera, start=start).run()
-            begun, off = camera.positions[start], float(camera.positions[result.index]) - BEST
+        for begun in np.linspace(camera.grid.positions[0], camera.grid.positions[-1], starts).tolist():
+            result = dioptre.Autofocus(camera, start=begun).run()
+            off = float(camera.grid.positions[result.index]) - BEST
             offs.append(off)
             print(f"from {begun:6.0f}: {result.state}, {off:+.0f} steps, {len(result.trace)} frames")
-            if camera.header["FOCUSPOS"] != camera.positions[result.index]:
+            if camera.header["FOCUSPOS"] != camera.grid.positions[result.index]:
                 raise CameraError("the focuser was left elsewhere")
     print(f"worst of {starts}: {max(map(abs, offs)):.0f} steps off {BEST}")
 

@@ -15,7 +15,7 @@ import numpy as np
 import OpenEXR
 import tifffile
 
-from dioptre.cameras.blur_units import to_steps
+from dioptre.cameras.camera_files import describe
 from dioptre.errors import ArchiveError, CaptureFileError
 from dioptre.evaluate.examples import ExampleSet, read_gallery
 from dioptre.evaluate.predict import SCHEMA
@@ -135,9 +135,9 @@ def _cameras(root: Path) -> Iterator[Seed]:
         yield make_seed(
             root, f"camera-{name}", files, lambda folder: CameraModel.from_toml(folder / "camera.toml")
         )
-        yield make_seed(root, f"steps-{name}", files, lambda folder: to_steps(str(folder / "camera.toml")))
+        yield make_seed(root, f"steps-{name}", files, lambda folder: describe(str(folder / "camera.toml")))
     yield make_seed(
-        root, "steps-two", {"camera.toml": two}, lambda folder: to_steps(str(folder / "camera.toml"))
+        root, "steps-two", {"camera.toml": two}, lambda folder: describe(str(folder / "camera.toml"))
     )
     calibration = {"c.toml": (SHIPPED / "center.toml").read_bytes()}
     yield make_seed(root, "calibration", calibration, lambda folder: Calibration.from_toml(folder / "c.toml"))

@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float32
 
-from dioptre.cameras.blur_units import WINDOW, FocusSteps, StepWindow
+from dioptre.cameras.blur_units import WINDOW, BlurSteps, StepWindow
+from dioptre.cameras.camera_files import describe
 from dioptre.confidence.curve import peak_position
 from dioptre.focusing.camera_transfer import nearest_slices
 from dioptre.methods import find_method
@@ -34,19 +35,19 @@ def shown_slices(
     """Returns slices as a network is shown them, nearest or blended."""
     if not blend:
         slices, indices = nearest_slices(window, camera_positions, every_step)
-        return FocalStack(pixels[slices][None], indices[None], window.grid)
+        return FocalStack(pixels[slices][None], indices[None], window.every_step())
     places = np.asarray(window.position_to_index(camera_positions))
     along = np.interp(np.arange(WINDOW), places, np.arange(len(places)))
     first = np.minimum(along.astype(np.int64), len(places) - 2)
     part = (along - first).astype(np.float32)[:, None, None, None]
     blended = (1 - part) * pixels[first] + part * pixels[first + 1]
-    return FocalStack(blended[None], np.arange(WINDOW)[None], window.grid)
+    return FocalStack(blended[None], np.arange(WINDOW)[None], window.every_step())
 
 
 def measure_scene(make: str, scene: int, count: int) -> dict[str, list[float]]:
     """Returns the errors of both ways, by method, on patches of one scene."""
     camera, patches = draw_scene_patches(make, scene, count)
-    steps, errors = FocusSteps.of_camera(camera), dict[str, list[float]]()
+    steps, errors = BlurSteps(describe(camera).grid()), dict[str, list[float]]()
     window = StepWindow.around(steps, camera.grid.dioptres)
     for patch in patches:
         pixels = native_to_pixels(patch.native).mean(axis=1, keepdims=True, dtype=np.float32)

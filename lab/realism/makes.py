@@ -27,7 +27,8 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre import focus, focus_from
-from dioptre.cameras.blur_units import WINDOW, FocusSteps
+from dioptre.cameras.blur_units import WINDOW, BlurSteps
+from dioptre.cameras.camera_files import describe
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.focusing.result import FocusResult
 from dioptre.grid import FocusGrid
@@ -60,7 +61,7 @@ def sweep_camera(make: str) -> CameraModel:
     camera = MAKES[make]()
     if make == PHONE:
         return camera
-    steps = FocusSteps.of_camera(camera)
+    steps = BlurSteps(describe(camera).grid())
     middle = sum(steps.ends) / 2
     places = np.linspace(middle - (WINDOW - 1) / 2, middle + (WINDOW - 1) / 2, SLICES[make])
     return replace(camera, grid=FocusGrid(np.asarray(steps.step_to_position(places))))
@@ -72,14 +73,14 @@ def draw_scene_patches(make: str, scene: int, count: int) -> tuple[CameraModel, 
     rng = np.random.default_rng([SEED, scene])  # the same surfaces and device for all makes
     conditions = Conditions(actuator=Actuator.exact())
     surfaces, device = draw_surfaces(rng, conditions.clutter), PhoneOptics.draw(rng)
-    size = 2 * int(np.ceil(SIZE / FocusSteps.of_camera(camera).scale / 2))
+    size = 2 * int(np.ceil(SIZE / BlurSteps(describe(camera).grid()).scale / 2))
     drawers = (np.random.default_rng([SEED, scene, patch]) for patch in range(count))
     return camera, [draw_patch(camera, device, surfaces, one, conditions, size) for one in drawers]
 
 
 def questions(camera: CameraModel, ask: Ask, whole: Callable[[str, int], FocusResult]) -> Any:
     """Yields the name of each question and its answer."""
-    step = np.asarray(FocusSteps.of_camera(camera).position_to_step(camera.grid.dioptres))
+    step = np.asarray(BlurSteps(describe(camera).grid()).position_to_step(camera.grid.dioptres))
     slice_at = [int(np.abs(step - step[0] - one).argmin()) for one in range(WINDOW)]
     for kind, views in VIEWS.items():
         for start in STARTS:
@@ -93,7 +94,7 @@ def questions(camera: CameraModel, ask: Ask, whole: Callable[[str, int], FocusRe
 def measure_scene(make: str, weights: str, scene: int, count: int) -> Errors:
     """Returns the errors of all questions about the patches of one scene, in steps."""
     camera, patches = draw_scene_patches(PHONE if make == TOLD else make, scene, count)
-    steps, errors = FocusSteps.of_camera(camera), Errors()
+    steps, errors = BlurSteps(describe(camera).grid()), Errors()
     for patch in patches:
         both = native_to_pixels(patch.native)
         seen = {1: both.mean(axis=1, keepdims=True, dtype=np.float32), 2: both}
@@ -124,15 +125,14 @@ def _ask(
         looks = list(zip(frames, slices, strict=True))
         return focus_from(looks, method=method, grid=camera.grid, where=place)
     positions = camera.grid.dioptres[slices].tolist()
-    return focus_from(list(zip(frames, positions, strict=True)), method=method, camera=camera)
+    return focus_from(list(zip(frames, positions, strict=True)), method=method, grid=camera)
 
 
 def _whole(
     seen: Mapping[int, Pixels], camera: CameraModel, told: bool, weights: str, method: str, views: int
 ) -> FocusResult:
     method = f"{weights}/{method}.onnx" if weights and method != CONTRAST else method
-    known: dict[str, Any] = {"grid": camera.grid} if told else {"camera": camera}
-    return focus(seen[views], method, **known)
+    return focus(seen[views], method, grid=camera.grid if told else camera)
 
 
 def measure(make: str, weights: str, patches: int) -> dict[str, list[Float[np.ndarray, " _"]]]:

@@ -33,7 +33,7 @@ import tifffile
 
 from dioptre.focusing.focus import focus
 from dioptre.methods import METHODS
-from dioptre.pipeline.mapping import Places, map_stack
+from dioptre.pipeline.mapping import map_stack
 from dioptre.pipeline.settings import Mapping as Settings
 from dioptre.problem import Problem
 from dioptre.stacks.formats import open_pictures
@@ -77,7 +77,7 @@ def every(path: Path) -> int:
 def mapped(path: Path) -> int:
     """Returns how many bytes the files of a map have."""
     how = Settings(size=256, stride=128)
-    _, files = map_stack(open_pictures(path), Places(), how, lambda _done, _total: None)
+    _, files = map_stack(open_pictures(path), None, how, lambda _done, _total: None)
     return sum(map(len, files.values()))
 
 

@@ -39,7 +39,7 @@ class CameraModel:
         f_number: f over the nominal aperture diameter.
         pixel_pitch_um: Distance between neighbouring pixels of the images.
         frame: Rows and columns of a frame, landscape: disparity runs along the columns.
-        grid: The ladder of lens positions.
+        grid: Where its lens can go, far to near, with dioptres.
         aperture_factor: Effective over nominal aperture diameter. Real blur grows more slowly than the
             nominal aperture says (vignetting, angular response of the pixels): 0.74 on the Pixel 3.
         split: Distance between the centroids of the left and right view over the blur diameter
@@ -64,6 +64,11 @@ class CameraModel:
         if len(self.frame) != 2 or min(self.frame) < 1:
             raise InputError(f"a camera's frame is (rows, columns), not {self.frame}")
         near = self.grid.dioptres[-1]
+        if not self.grid.far_to_near:
+            raise InputError(
+                f"a camera's grid goes from far to near, not from {self.grid.dioptres[0]:g} to {near:g} "
+                "dioptres"
+            )
         if near * self.focal_length_mm * 1e-3 >= 1:
             raise InputError(
                 f"the nearest focus, {1000 / near:g} mm, is not beyond the focal length, "
@@ -113,7 +118,7 @@ class CameraModel:
     def _from_table(cls, table: Mapping[str, Any]) -> "CameraModel":
         unknown = (
             set(table) - set(cls.__dataclass_fields__) - {"sharp_px"}
-        )  # which dioptre.cameras.blur_units reads
+        )  # which dioptre.cameras.camera_files reads
         if unknown:
             raise InputError(f"it has the unknown entry {sorted(unknown)[0]!r}")
         rest = {key: float(table[key]) for key in ("aperture_factor", "split") if key in table}
@@ -147,7 +152,7 @@ class CameraModel:
 def _grid_from_table(table: Mapping[str, Any]) -> FocusGrid:
     """Returns the ladder of `[grid]`: `dioptres`, or `far_m`, `near_m` and `n` for an even one."""
     if set(table) == {"dioptres"}:
-        return FocusGrid(np.array(table["dioptres"], dtype=np.float64))
+        return FocusGrid.of_dioptres(table["dioptres"])
     if set(table) == {"far_m", "near_m", "n"}:
         return FocusGrid.uniform(float(table["far_m"]), float(table["near_m"]), int(table["n"]))
     raise InputError(f"[grid] holds either dioptres, or far_m, near_m and n, not {sorted(table)}")
@@ -187,7 +192,7 @@ def breathing(camera: CameraModel) -> Float[np.ndarray, " n"]:
 
 
 def reference_focal_px(camera: CameraModel) -> float:
-    """Returns the focal length in pixels of a lens that is focused at the far end of its ladder."""
+    """Returns the focal length in pixels of a lens that is focused at the far end of its way."""
     return camera.focal_length_px * float(focus_to_magnification(camera, float(camera.grid.dioptres[0])))
 
 

@@ -33,8 +33,8 @@ class FocalStack:
 
     Attributes:
         pixels: (batch, slice, view, row, col), linear, black-subtracted, [0, 1]. One view (green) or two.
-        indices: (batch, slice): the position on the ladder at which each slice was taken.
-        grid: The ladder.
+        indices: (batch, slice): the index of each slice on the grid.
+        grid: Where slices can have been taken.
         where: (batch, 2): the patch centre in the frame as (x, y), each in [-1, 1]; None if not known.
         view_codes: Codes between black and white of one view, for measures with absolute constants.
     """
@@ -76,17 +76,21 @@ class FocalStack:
         where: Float[np.ndarray, "batch 2"] | None = None,
         view_codes: float = VIEW_CODES,
     ) -> "FocalStack":
-        """Returns the stack of all positions of a ladder, in order; an unknown ladder by default."""
+        """Returns the stack of all positions of a grid, in order; by default of slices alone."""
         if pixels.ndim != 5:
             raise InputError(
                 f"a focal stack's pixels are (batch, slice, view, row, col), not {pixels.ndim}-dimensional"
             )
         batch, n = pixels.shape[:2]
-        grid = FocusGrid.unknown(n) if grid is None else grid
+        grid = FocusGrid(range(n)) if grid is None else grid
         if len(grid) != n:
             raise InputError(f"the stack has {n} slices, but its focus grid has {len(grid)} positions")
         indices = np.broadcast_to(np.arange(n), (batch, n))
         return cls(pixels=pixels, indices=indices, grid=grid, where=where, view_codes=view_codes)
+
+    def turned(self) -> "FocalStack":
+        """Returns the same slices on the same grid in the other order."""
+        return replace(self, indices=len(self.grid) - 1 - self.indices, grid=self.grid.turned())
 
     @property
     def batch(self) -> int:
@@ -104,7 +108,7 @@ class FocalStack:
         return self.pixels.shape[3], self.pixels.shape[4]
 
     def at(self, indices: Sequence[int] | Int[np.ndarray, " m"] | Int[np.ndarray, "batch m"]) -> "FocalStack":
-        """Returns only the slices at these positions of the ladder, in this order.
+        """Returns only the slices at these indices of the grid, in this order.
 
         Args:
             indices: One list for all scenes, or one row for each scene.

@@ -17,14 +17,23 @@ class LensCamera:
     """A camera before a textured plane, whose blur grows by half a pixel (sigma) a position.
 
     Attributes:
-        truth: Where it is in focus; may be moved.
+        grid: Where it can go; by default slices of which nothing is known.
+        truth: The index at which it is in focus; may be moved.
         at: Where the lens really is.
         visited: Where it was sent.
     """
 
-    def __init__(self, truth: float = 31, n: int = N, noise: float = 0.003, growth: float = 0.5) -> None:
+    def __init__(
+        self,
+        truth: float = 31,
+        n: int = N,
+        noise: float = 0.003,
+        growth: float = 0.5,
+        grid: FocusGrid | None = None,
+    ) -> None:
         rng = np.random.default_rng(4)
-        self.grid, self.views, self.shape, self.where = FocusGrid.unknown(n), 1, (SIZE, SIZE), None
+        self.grid = FocusGrid(range(n)) if grid is None else grid
+        self.views, self.shape, self.where = 1, (SIZE, SIZE), None
         self.texture = cv2.GaussianBlur(rng.random((2 * SIZE, 2 * SIZE)).astype(np.float32), (0, 0), 1.0)
         self.truth, self.at, self.noise, self.growth = truth, 0.0, noise, growth
         self.visited: list[int] = []

@@ -57,7 +57,7 @@ def test_it_keeps_no_distance_from_looks_before() -> None:
 def test_a_lens_takes_as_many_looks_as_it_is_told(stack: FocalStack, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "half", ROW)
     for looks, expected in ((1, (0,)), (2, (0, 8)), (3, (0, 8, 12))):
-        result = Autofocus(ReplayCamera(stack), "half", looks=looks, start=0, fallback=None).run()
+        result = Autofocus(ReplayCamera(stack), method="half", looks=looks, start=0, fallback="none").run()
         assert result.looks == expected
 
 

@@ -1,20 +1,27 @@
 """A lens that is focused by a few looks: the same search that is evaluated."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
 from dioptre.autofocus.search import NEVER, askers_of, policy_of, search, see_stack
+from dioptre.cameras.camera_files import describe
 from dioptre.cameras.replay import ReplayCamera
+from dioptre.confidence.curve import peak_position
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import CameraError, InputError, MethodError
-from dioptre.methods import METHODS, best_index
+from dioptre.focusing.trace import Act
+from dioptre.grid import FocusGrid
+from dioptre.methods import METHODS
 from dioptre.methods.base import WHOLE
 from dioptre.optics import CameraModel
 from dioptre.posterior import DepthPrior
 from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 from dioptre.stack import FocalStack
+from tests.autofocus.lens_world import LensCamera
 
 CAMERA = CameraModel.pixel3()
 TRUTH = 31
@@ -34,18 +41,20 @@ def test_a_lens_goes_where_evaluation_says(stack: FocalStack, key: str) -> None:
     method = METHODS[key]
     looks = method.looks if method.looks > 0 else 3
     camera = ReplayCamera(stack if method.views == 2 else stack.green())
-    result = Autofocus(camera, key, looks=looks, start=12, fallback=None, sure=NEVER).run()
+    result = Autofocus(camera, method=key, looks=looks, start=12, fallback="none", sure=NEVER).run()
     ask = askers_of(method, looks, DepthPrior.even())
     trail = search(np.array([12]), see_stack(stack, 0), ask, policy_of(method, looks))
     assert result.looks == tuple(trail.positions[0])
-    assert result.index == best_index(trail.posterior.scores())[0]
+    expected = peak_position(trail.posterior.scores()[0])
+    assert result.subindex == pytest.approx(expected, abs=1e-4)
+    assert result.index == round(result.subindex)
     np.testing.assert_allclose(result.scores, trail.posterior.scores()[0], rtol=1e-5, atol=1e-6)
     assert camera.visited[:looks] == list(result.looks)
 
 
 def test_the_lens_is_left_where_it_is_in_focus(stack: FocalStack) -> None:
     camera = ReplayCamera(stack)
-    result = Autofocus(camera, risk=0.2, fallback=None).run()
+    result = Autofocus(camera, risk=0.2, fallback="none").run()
     assert result.state is State.FOCUSED
     assert abs(result.index - TRUTH) <= 1
     assert camera.visited[: len(result.looks)] == [24, *result.looks[1:]]
@@ -57,15 +66,16 @@ def test_the_lens_is_left_where_it_is_in_focus(stack: FocalStack) -> None:
 
 def test_a_search_that_is_sure_stops_early(stack: FocalStack) -> None:
     camera = ReplayCamera(stack)
-    result = Autofocus(camera, sure=0.3, fallback=None).run()
+    result = Autofocus(camera, sure=0.3, fallback="none").run()
     assert len(result.looks) < 3
     assert abs(result.index - TRUTH) <= 1
 
 
 def test_one_look_goes_to_the_method_for_one(stack: FocalStack) -> None:
-    assert Autofocus(ReplayCamera(stack), looks=1, fallback=None).run().method == "dioptre-single-dp"
+    assert Autofocus(ReplayCamera(stack), looks=1, fallback="none").run().method == "dioptre-single-dp"
     assert (
-        Autofocus(ReplayCamera(stack.green()), looks=1, fallback=None).run().method == "dioptre-single-green"
+        Autofocus(ReplayCamera(stack.green()), looks=1, fallback="none").run().method
+        == "dioptre-single-green"
     )
 
 
@@ -76,23 +86,34 @@ def test_a_region_of_the_frame_decides(stack: FocalStack) -> None:
     assert abs(result.index - TRUTH) <= 1
 
 
+def told(focuser: Autofocus, settings: dict) -> Autofocus:
+    """Returns it with settings that the tests' type checker would stop on their way."""
+    for name, value in settings.items():
+        assert hasattr(focuser, name)
+        object.__setattr__(focuser, name, value)
+    return focuser
+
+
 @pytest.mark.parametrize(
     ("settings", "roi", "error", "sentence"),
     [
-        ({"start": 49}, None, InputError, r"0\.\.48, not 49"),
+        ({"start": 49}, None, InputError, r"from 0 to 48 \(slice\), not to 49"),
         ({"method": "l2a-stack-dp"}, None, MethodError, "does not search"),
-        ({"limits": (30, 20)}, None, InputError, "not 30 and 20"),
-        ({"limits": (0, 49)}, None, InputError, r"0\.\.48, not 49"),
-        ({"limits": (0, 10), "start": 20}, None, InputError, r"within its limits 0\.\.10, not at 20"),
-        ({"settle": -1.0}, None, InputError, "settle is a number of seconds, 0 or more, not -1.0"),
-        ({"timeout": 0.0}, None, InputError, "timeout is a number of seconds, or None, not 0.0"),
-        ({"fallback": "hope"}, None, InputError, "fallback is one of 'sweep', 'always', None, not 'hope'"),
+        ({"start": 30.5}, None, InputError, r"no position 30\.5 \(slice\): the nearest is 30"),
+        (
+            {"limits": (0, 49)},
+            None,
+            InputError,
+            r"limits of a lens are two of its positions: .* from 0 to 48 \(slice\)",
+        ),
+        ({"limits": (0, 10), "start": 20}, None, InputError, "within its limits 0 to 10, not at 20"),
+        ({"fallback": "hope"}, None, InputError, "fallback is one of 'sweep', 'always', 'none', not 'hope'"),
         ({"on_failure": "cry"}, None, InputError, "on_failure is one of 'return', 'stay'"),
         ({"risk": 2.0}, None, InputError, "a risk is a probability"),
         ({"method": "nonesuch"}, None, MethodError, "no method 'nonesuch'"),
         ({}, (0, 0, 400, 20), InputError, "does not lie inside"),
         (
-            {"fallback": None},
+            {"fallback": "none"},
             (0, 0, 64, 64),
             MethodError,
             r"needs patches of 128 pixels or more, not \(64, 64\)",
@@ -106,13 +127,13 @@ def test_what_cannot_be_used_is_said_before_anything_moves(
 ) -> None:
     camera = ReplayCamera(stack)
     with pytest.raises(error, match=sentence):
-        Autofocus(camera, **settings).run(roi)
+        told(Autofocus(camera), settings).run(roi)
     assert camera.visited == []
 
 
 def test_a_method_for_two_views_refuses_a_camera_with_one(stack: FocalStack) -> None:
     with pytest.raises(MethodError, match="needs the left and the right view"):
-        Autofocus(ReplayCamera(stack.green()), "dioptre-single-dp").run()
+        Autofocus(ReplayCamera(stack.green()), method="dioptre-single-dp").run()
 
 
 def test_a_camera_that_fails_is_heard(stack: FocalStack) -> None:
@@ -123,3 +144,99 @@ def test_a_camera_that_fails_is_heard(stack: FocalStack) -> None:
     result = Autofocus(Stuck(stack)).run()
     assert (result.state, result.reasons, result.left_at) == (State.FAILED, (Reason.CAMERA_FAILED,), None)
     assert "the lens is stuck at 24" in result.notes[0]
+
+
+# What is told of the camera's positions
+
+
+def sharpened(n: int = 49, truth: float = 31) -> FocalStack:
+    """Returns a stack of which nobody has told where its slices were taken."""
+    camera = LensCamera(truth, n)
+    pixels = np.stack([camera.see(float(at)) for at in range(n)])
+    return FocalStack.full(pixels[None], camera.grid)
+
+
+def test_a_replay_of_49_slices_of_anything_is_swept_and_no_network_is_asked() -> None:
+    camera = ReplayCamera(sharpened())
+    result = Autofocus(camera, risk=0.2).run()
+    assert result.state is State.FOCUSED
+    assert abs(result.index - TRUTH) <= 1
+    assert not METHODS[result.method].build().is_network
+    assert {one.act for one in result.trace} <= {Act.SWEEP, Act.VERIFY, Act.AGAIN}
+    assert "is a network and must know where the slices were taken" in result.notes[0]
+    assert result.notes[0].endswith("the lens was swept")
+
+
+@pytest.mark.parametrize("settings", [{"method": "dioptre-any-green"}, {"fallback": "none"}])
+def test_a_network_that_is_wanted_of_unknown_positions_is_refused(settings: dict) -> None:
+    camera = ReplayCamera(sharpened())
+    with pytest.raises(MethodError, match="dioptre-any-green is a network and must know"):
+        Autofocus(camera, **settings).run()
+    assert camera.visited == []
+
+
+def test_a_camera_s_name_or_file_tells_how_blur_grows_along_its_positions(tmp_path: Path) -> None:
+    stage = FocusGrid(10.0 - 0.5 * np.arange(21), "um")
+    (tmp_path / "stage.toml").write_text('unit = "um"\ngrowth_px = 0.5\nsharp_px = 0.6\n')
+    connected = Autofocus(LensCamera(grid=stage), grid=tmp_path / "stage.toml")._connected()
+    assert connected.near_first  # larger ones focus nearer, and its positions fall
+    assert connected.grid.positions.tolist() == stage.positions[::-1].tolist()
+    assert connected.grid.blur_per_unit_px is not None
+    assert set(connected.grid.blur_per_unit_px) == {0.5}
+    assert (connected.grid.unit, connected.grid.nearer, connected.grid.sharp_px) == ("um", True, 0.6)
+    dioptres = FocusGrid(np.linspace(0.3, 9.0, 40), "dioptres")
+    known = Autofocus(LensCamera(grid=dioptres), grid="pixel3")._connected().grid
+    assert known.blur_per_unit_px is not None
+    assert known.blur_per_unit_px == pytest.approx(describe("pixel3").growth_at(dioptres.positions))
+
+
+def test_a_camera_that_counts_otherwise_is_refused() -> None:
+    with pytest.raises(InputError, match="pixel3 counts in dioptres: positions in um say nothing of it"):
+        Autofocus(LensCamera(grid=FocusGrid(range(9), "um")), grid="pixel3").run()
+
+
+@pytest.mark.parametrize("nearer", [True, False])
+def test_a_whole_grid_says_what_the_driver_does_not(stack: FocalStack, nearer: bool) -> None:
+    order = slice(None, None, 1 if nearer else -1)
+    pixels = np.ascontiguousarray(stack.pixels[:, order])
+    camera = ReplayCamera(FocalStack.full(pixels, FocusGrid(range(49))))
+    told = FocusGrid(10.0 * np.arange(49), "um", CAMERA.grid.dioptres[order])
+    result = Autofocus(camera, grid=told, risk=0.2).run()
+    truth = TRUTH if nearer else 48 - TRUTH
+    assert result.state is State.FOCUSED
+    assert METHODS[result.method].build().is_network
+    assert abs(result.index - truth) <= 1
+    assert result.position == pytest.approx(10.0 * truth, abs=10)
+    assert result.left_at == 10.0 * camera.visited[-1]
+    assert result.dioptres == pytest.approx(CAMERA.grid.dioptres[TRUTH], abs=0.4)
+
+
+def test_a_network_is_asked_about_a_camera_that_counts_from_near_to_far_as_about_its_mirror(
+    stack: FocalStack,
+) -> None:
+    pixels = np.ascontiguousarray(stack.pixels[:, ::-1])
+    turned = FocalStack.full(pixels, CAMERA.grid.turned(), stack.where)
+    settings = {"method": "dioptre-any-dp", "risk": 0.2, "fallback": "none", "start": 12}
+    one, other = (Autofocus(ReplayCamera(each), **settings).run() for each in (stack, turned))
+    assert other.index == 48 - one.index
+    assert other.subindex == pytest.approx(48 - one.subindex)
+    assert other.looks == one.looks  # slices are counted as before: position 12 is index 36 here
+    assert other.left_at == one.left_at
+    assert (other.position, other.dioptres) == pytest.approx((one.position, one.dioptres))
+    np.testing.assert_allclose(other.scores[::-1], one.scores)
+    assert [step.index for step in other.trace] == [48 - step.index for step in one.trace]
+    for mine, theirs in zip(one.trace, other.trace, strict=True):
+        assert (mine.posterior is None) == (theirs.posterior is None)
+        if mine.posterior is not None and theirs.posterior is not None:
+            np.testing.assert_allclose(theirs.posterior[::-1], mine.posterior)
+    assert other.verdict.candidates[0].index == 48 - one.verdict.candidates[0].index
+
+
+def test_a_grid_of_another_length_is_refused(stack: FocalStack) -> None:
+    with pytest.raises(InputError, match="the stack has 49 slices, but 48 positions are given"):
+        Autofocus(ReplayCamera(stack), grid=FocusGrid(range(48))).run()
+
+
+def test_settings_are_named() -> None:
+    with pytest.raises(TypeError):
+        Autofocus(LensCamera(), None, None, "laplacian-variance")  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""A camera within the rules of a run, and how a lens is left."""
+"""A camera within the settings of a run, and how a lens is left."""
 
 import threading
 
@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
-from dioptre.autofocus.controller import LensController, Rules
+from dioptre.autofocus.controller import LensController
+from dioptre.autofocus.lens_settings import LensMotion
 from dioptre.cameras.base import connect
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError
-from dioptre.focusing.trace import Act
+from dioptre.focusing.trace import Act, Step
+from dioptre.grid import FocusGrid
 from tests.autofocus.lens_world import LensCamera
 
 MEASURE = "laplacian-variance"
+STAGE = FocusGrid(100.0 - 2.0 * np.arange(49), "um", nearer=False)  # falls, near to far
+FOCUSER = FocusGrid(range(0, 4900, 100), "steps", nearer=False)  # rises, near to far
 
 
-def driven(camera: LensCamera, places: list[int], **rules: object) -> LensController:
-    drive = LensController(connect(camera), Rules(**{"limits": (0, 48), **rules}), threading.Event())  # type: ignore[arg-type]
+def driven(camera: LensCamera, places: list[int], **motion: object) -> LensController:
+    drive = LensController(connect(camera), LensMotion(**motion), threading.Event())  # type: ignore[arg-type]
     try:
         for at in places:
             drive.capture(at)
@@ -28,10 +32,8 @@ def driven(camera: LensCamera, places: list[int], **rules: object) -> LensContro
 
 def test_nothing_is_asked_outside_the_limits() -> None:
     camera = LensCamera()
-    drive = LensController(connect(camera), Rules((10, 20)), threading.Event())
-    with pytest.raises(InputError, match=r"goes to 10\.\.20, not to 21"):
-        drive.capture(21)
-    drive.close()
+    with pytest.raises(InputError, match="goes to 10 to 20, not to 21"):
+        driven(camera, [21], limits=(10, 20))
     assert camera.visited == []
 
 
@@ -44,6 +46,24 @@ def test_the_lens_arrives_from_one_side(backlash: int, visited: list[int]) -> No
     drive = driven(camera, [20, 30, 25, 25], backlash=backlash)
     assert camera.visited == visited
     assert [one.index for one in drive.steps if one.act is Act.LOOK] == [20, 30, 25, 25]
+
+
+@pytest.mark.parametrize(
+    ("backlash", "visited"), [(250, [700, 1000, 2000]), (-250, [1300, 1000, 2300, 2000])]
+)
+def test_backlash_is_in_steps_and_the_lens_arrives_by_rising_ones_whichever_way_is_near(
+    backlash: int, visited: list[int]
+) -> None:
+    for nearer, places in ((True, [10, 20]), (False, [38, 28])):  # of 49, from far to near
+        camera = LensCamera(grid=FocusGrid(FOCUSER.positions, "steps", nearer=nearer))
+        driven(camera, places, backlash=backlash)
+        assert [camera.grid.positions[one] for one in camera.visited] == visited
+
+
+def test_backlash_between_positions_reaches_the_next_one_beyond() -> None:
+    camera = LensCamera(grid=STAGE)
+    driven(camera, [48 - 10], backlash=2.5)  # rises to 80 um
+    assert STAGE.positions[camera.visited].tolist() == [76.0, 80.0]
 
 
 def test_a_way_round_stays_within_the_limits() -> None:
@@ -62,7 +82,8 @@ def test_a_camera_that_says_too_early_that_it_has_settled_is_asked_again() -> No
 def test_every_step_is_told_once_and_in_order() -> None:
     told: list[int] = []
     camera = LensCamera()
-    result = Autofocus(camera, MEASURE, start=3, risk=0.2, on_step=lambda one: told.append(one.index)).run()
+    focuser = Autofocus(camera, method=MEASURE, start=3, risk=0.2, on_step=lambda one: told.append(one.index))
+    result = focuser.run()
     assert told == camera.visited == [one.index for one in result.trace]
     seconds = [one.seconds for one in result.trace]
     assert seconds == sorted(seconds)
@@ -70,31 +91,121 @@ def test_every_step_is_told_once_and_in_order() -> None:
     assert result.to_json()["trace"][0]["act"] == "sweep"
 
 
-def test_the_driver_s_own_numbers_are_told() -> None:
-    class Stage(LensCamera):
-        positions, unit = 100.0 * np.arange(49), "steps"
-
-    result = Autofocus(Stage(), MEASURE, risk=0.2).run()
-    assert result.lens_position == pytest.approx(3100, abs=100)
-    assert (result.unit, result.trace[0].position) == ("steps", 100.0 * result.trace[0].index)
+# In the driver's own order and unit
 
 
-@pytest.mark.parametrize("limits", [(20, 40), (0, 31), (31, 48), (19, 27)])
+@pytest.mark.parametrize("grid", [STAGE, STAGE.turned(), FOCUSER, FOCUSER.turned()])
+def test_everything_is_told_in_the_drivers_own_order_and_unit(grid: FocusGrid) -> None:
+    told: list[Step] = []
+    camera = LensCamera(31, grid=grid)
+    start = float(grid.positions[40])
+    result = Autofocus(camera, method=MEASURE, start=start, risk=0.2, on_step=told.append).run()
+    assert result.state is State.FOCUSED
+    assert abs(result.index - 31) <= 1
+    assert result.grid == grid
+    assert result.unit == grid.unit
+    apart = abs(float(grid.positions[1] - grid.positions[0]))
+    assert result.position == pytest.approx(grid.positions[31], abs=apart)
+    assert result.left_at == grid.positions[camera.visited[-1]] == grid.positions[result.index]
+    assert [one.index for one in result.trace] == [one.index for one in told] == camera.visited
+    assert [one.position for one in result.trace] == grid.positions[camera.visited].tolist()
+    assert {one.unit for one in result.trace} == {grid.unit}
+    assert set(result.looks) == {grid.positions[one] for one in camera.visited}
+    assert int(np.argmax(result.scores)) in (30, 31, 32)
+    assert result.trace[-1].answer == grid.positions[result.index]
+
+
+def test_a_lens_that_finds_nothing_goes_back_to_its_start_in_its_unit() -> None:
+    camera = LensCamera(400, grid=FOCUSER)  # beyond its far end
+    result = Autofocus(camera, method=MEASURE, start=1200, risk=0.2).run()
+    assert (result.state, result.left_at, result.trace[-1].act) == (State.FAILED, 1200, Act.RETURN)
+    assert camera.visited[-1] == result.trace[-1].index == 12
+
+
+def test_an_expected_error_is_in_the_drivers_unit() -> None:
+    slices = Autofocus(LensCamera(31), method=MEASURE, risk=0.2).run()
+    steps = Autofocus(LensCamera(31, grid=FOCUSER.turned()), method=MEASURE, risk=0.2).run()
+    assert slices.expected_error is not None
+    assert steps.expected_error == pytest.approx(100 * slices.expected_error, rel=0.5)
+
+
+# Limits
+
+
+@pytest.mark.parametrize("limits", [(20, 40), (40, 20), (0, 31), (31, 48), (19, 27)])
 def test_a_run_keeps_to_its_limits_and_says_when_the_focus_lies_beyond(limits: tuple[int, int]) -> None:
     camera = LensCamera(31)
-    result = Autofocus(camera, MEASURE, limits=limits, risk=0.2).run()
-    assert limits[0] <= min(camera.visited)
-    assert max(camera.visited) <= limits[1]
+    result = Autofocus(camera, method=MEASURE, limits=limits, risk=0.2).run()
+    assert min(limits) <= min(camera.visited)
+    assert max(camera.visited) <= max(limits)
     assert camera.visited[-1] == result.left_at
-    if limits == (20, 40):
+    if set(limits) == {20, 40}:
         assert abs(result.index - 31) <= 1
     if limits == (19, 27):
         assert (result.state, result.left_at) == (State.FAILED, 23)
         assert Reason.PEAK_AT_EDGE in result.reasons
 
 
+@pytest.mark.parametrize("limits", [(1950, 4020), (4000, 2000)])
+@pytest.mark.parametrize("grid", [FOCUSER, FOCUSER.turned()], ids=["near first", "far first"])
+def test_limits_are_in_the_lens_s_unit_in_either_order(grid: FocusGrid, limits: tuple[int, int]) -> None:
+    camera = LensCamera(grid.index_of(3100), grid=grid)
+    result = Autofocus(camera, method=MEASURE, limits=limits, start=2510, risk=0.2).run()
+    places = [one.position for one in result.trace]
+    assert (min(places), max(places)) == (2000, 4000)
+    assert result.position == pytest.approx(3100, abs=100)
+    failed = Autofocus(camera, method=MEASURE, limits=(0, 2000), start=1490, risk=0.2).run()
+    assert (failed.state, failed.left_at) == (State.FAILED, 1500)
+
+
+def test_limits_in_um_are_those_of_the_grid() -> None:
+    assert LensMotion().limits_on(STAGE) == (0, 48)
+    assert LensMotion(limits=(50.0, 90.9)).limits_on(STAGE) == (5, 25)
+    assert LensMotion(limits=(90.9, 50.0)).limits_on(STAGE) == (5, 25)
+    assert LensMotion(limits=(50.0, 90.9)).limits_on(STAGE.turned()) == (23, 43)
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence"),
+    [
+        ((0, 90), r"limits of a lens are two of its positions: positions go from 100 to 4 \(um\), not to 0"),
+        ((50, "x"), r"limits of a lens are two of its positions: a position is a number \(um\), not 'x'"),
+        ((50, np.nan), "limits of a lens are two of its positions: .* not nan"),
+        ((50, 60, 70), "limits of a lens are two of its positions"),
+        (50, "limits of a lens are two of its positions"),
+    ],
+)
+def test_limits_that_are_no_positions_are_refused(limits: object, sentence: str) -> None:
+    motion = LensMotion()
+    object.__setattr__(motion, "limits", limits)  # past the types that the tests check
+    with pytest.raises(InputError, match=sentence):
+        motion.limits_on(STAGE)
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"settle": -1.0}, "settle is a number of seconds, 0 or more, not -1.0"),
+        ({"settle": True}, "settle is a number of seconds, 0 or more, not True"),
+        ({"patience": np.inf}, "patience is a number of seconds, 0 or more, not inf"),
+        ({"timeout": 0.0}, "timeout is a number of seconds, or None, not 0.0"),
+        ({"timeout": np.nan}, "timeout is a number of seconds, or None, not nan"),
+        ({"backlash": np.nan}, "backlash is a number in the unit of the lens, not nan"),
+        ({"backlash": True}, "backlash is a number in the unit of the lens, not True"),
+    ],
+)
+def test_motion_that_makes_no_sense_is_refused_when_it_is_made(settings: dict, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        LensMotion(**settings)
+    with pytest.raises(InputError, match=sentence):
+        Autofocus(LensCamera(), **settings)
+
+
 def test_a_lens_may_be_told_to_stay() -> None:
     camera = LensCamera(31)
-    result = Autofocus(camera, MEASURE, limits=(5, 15), risk=0.2, on_failure="stay").run()
+    result = Autofocus(camera, method=MEASURE, limits=(5, 15), risk=0.2, on_failure="stay").run()
     assert result.state is State.FAILED
     assert result.trace[-1].act is not Act.RETURN

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
-from dioptre.autofocus.controller import PATIENCE_S
+from dioptre.autofocus.lens_settings import PATIENCE_S
 from dioptre.cameras.base import ConnectedCamera
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import CameraError
 from dioptre.focusing.result import FocusResult
 from dioptre.focusing.trace import Act
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, Method
 from dioptre.problem import Problem
@@ -160,7 +161,7 @@ def test_a_slow_camera_is_stopped_between_two_captures() -> None:
 @pytest.mark.parametrize("kind", ["Stoppable", "Hanging"])
 def test_a_run_is_cancelled_during_a_move(kind: str) -> None:
     camera = getattr(lens_world, kind)()
-    focuser = Autofocus(camera, MEASURE, start=START, patience=0.2)
+    focuser = Autofocus(camera, method=MEASURE, start=START, patience=0.2)
     threading.Timer(0.15, focuser.cancel).start()
     result = focuser.run()
     assert (result.state, result.reasons) == (State.FAILED, (Reason.CANCELLED,))
@@ -169,7 +170,7 @@ def test_a_run_is_cancelled_during_a_move(kind: str) -> None:
 
 
 def test_a_cancel_between_runs_does_nothing() -> None:
-    focuser = Autofocus(LensCamera(), MEASURE, risk=0.2)
+    focuser = Autofocus(LensCamera(), method=MEASURE, risk=0.2)
     focuser.cancel()
     assert focuser.run().state is State.FOCUSED
 
@@ -249,7 +250,7 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_network_that_is_wrong_is_caught_and_the_lens_is_swept(liar: str) -> None:
-    camera = LensCamera()
+    camera = LensCamera(grid=FocusGrid.learnaf())
     result = run(camera, method=liar, start=24, risk=0.5)
     assert result.state is State.FOCUSED
     assert abs(camera.at - camera.truth) <= NEAR
@@ -258,7 +259,7 @@ def test_a_network_that_is_wrong_is_caught_and_the_lens_is_swept(liar: str) -> N
 
 
 def test_without_a_sweep_it_is_not_believed(liar: str) -> None:
-    camera = LensCamera()
-    result = run(camera, method=liar, start=24, risk=0.5, fallback=None)
+    camera = LensCamera(grid=FocusGrid.learnaf())
+    result = run(camera, method=liar, start=24, risk=0.5, fallback="none")
     assert (result.state, result.left_at) == (State.FAILED, 24)
     assert {Reason.NOT_AS_SHARP, Reason.UNSURE} & set(result.reasons)

@@ -22,6 +22,7 @@ from dioptre.autofocus.sweep import FrameScorer, Gathered
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.sweep_statistics import Traces
 from dioptre.confidence.verdict import Verdict
+from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, Method
 from dioptre.posterior import Posterior
@@ -178,8 +179,9 @@ def test_looks_that_are_not_sure_are_swept_if_they_know_nothing_or_it_is_asked_f
     row = Method("doubter", "Doubter", Problem.SINGLE_GREEN, FamilyOf(Doubter), "test", looks=ANY)
     monkeypatch.setitem(METHODS, "doubter", row)
     monkeypatch.setattr(Doubter, "width", width)
-    camera = LensCamera(31)
-    result = Autofocus(camera, "doubter", start=start, on_failure="stay", fallback=fallback).run()
+    camera = LensCamera(31, grid=FocusGrid.learnaf())
+    settings = {"start": start, "on_failure": "stay", "fallback": fallback}
+    result = Autofocus(camera, method="doubter", **settings).run()
     assert (result.method != "doubter") is swept
     assert swept or (result.state, result.reasons) == (State.FAILED, (Reason.UNSURE,))
     assert swept or len(camera.visited) == 4

@@ -59,7 +59,7 @@ def stars(n: int, truth: float) -> LensCamera:
         def __init__(self) -> None:
             super().__init__(truth, n)
             self.shape = (256, 256)
-            self.grid = FocusGrid.unknown(n)
+            self.grid = FocusGrid(range(n))
 
         def see(self, at: float) -> np.ndarray:
             sigma = np.hypot(1.2, 0.02 * (at - self.truth))

@@ -15,7 +15,9 @@ from tests.autofocus.lens_world import LensCamera
 def followed(camera: LensCamera, moves: dict[int, float], frames: int) -> list[Tracked]:
     """Tracks for some frames; at some of them the scene moves."""
     found = []
-    for count, one in enumerate(islice(Autofocus(camera, "laplacian-variance", risk=0.2).track(), frames)):
+    for count, one in enumerate(
+        islice(Autofocus(camera, method="laplacian-variance", risk=0.2).track(), frames)
+    ):
         found.append(one)
         camera.truth = moves.get(count, camera.truth)
     return found
@@ -25,7 +27,7 @@ def test_a_still_scene_is_focused_once_and_the_lens_stays() -> None:
     camera = LensCamera(31)
     found = followed(camera, {}, 40)
     assert [one.doing for one in found] == [Doing.FOCUSED, *[Doing.STEADY] * 39]
-    assert len({one.index for one in found}) == 1
+    assert len({one.position for one in found}) == 1
 
 
 def test_a_scene_that_moves_is_followed_once() -> None:
@@ -36,7 +38,7 @@ def test_a_scene_that_moves_is_followed_once() -> None:
     again = doing.index(Doing.FOCUSED, 1)
     assert 13 < again <= 12 + 6
     assert all(one is Doing.STEADY for one in doing[again + 1 :])
-    assert abs((found[-1].index or 0) - 14) <= 1
+    assert abs((found[-1].position or 0) - 14) <= 1
     assert found[again].result is not None
 
 
@@ -51,7 +53,7 @@ def test_something_that_passes_is_not_followed() -> None:
 
 def test_what_cannot_be_focused_is_not_tried_again_and_again() -> None:
     camera = LensCamera(31)
-    found = followed(camera, {10: 400.0}, 50)  # far beyond the ladder
+    found = followed(camera, {10: 400.0}, 50)  # far beyond all positions
     doing = [one.doing for one in found]
     lost = doing.index(Doing.LOST)
     assert set(doing[lost:]) == {Doing.LOST}
@@ -60,7 +62,7 @@ def test_what_cannot_be_focused_is_not_tried_again_and_again() -> None:
 
 def test_tracking_ends_when_it_is_cancelled() -> None:
     camera = LensCamera(31)
-    focuser = Autofocus(camera, "laplacian-variance", risk=0.2)
+    focuser = Autofocus(camera, method="laplacian-variance", risk=0.2)
     count = 0
     for _ in focuser.track():
         count += 1
@@ -84,7 +86,7 @@ def scored(monkeypatch: pytest.MonkeyPatch, scores: list[float], frames: int) ->
         def scores(self, frames: np.ndarray) -> np.ndarray:
             return np.array([next(left) for _ in frames])
 
-    focuser = Autofocus(LensCamera(31), "laplacian-variance", risk=0.2)
+    focuser = Autofocus(LensCamera(31), method="laplacian-variance", risk=0.2)
     monkeypatch.setattr(tracking, "FrameScorer", Told)
     return list(islice(focuser.track(watch=Watch(frames=2)), frames))
 

@@ -10,7 +10,7 @@ class TestMyCamera(CameraContract):
 import numpy as np
 import pytest
 
-from dioptre.cameras.base import Camera
+from dioptre.cameras.base import Camera, connect
 from dioptre.errors import InputError
 from dioptre.grid import FocusGrid
 
@@ -31,6 +31,30 @@ class CameraContract:
         assert len(camera.shape) == 2
         assert min(camera.shape) >= 1
 
+    def test_positions_are_told_by_the_grid_alone(self, camera: Camera) -> None:
+        assert len(camera.grid.unit) > 0
+        assert not hasattr(camera, "positions")
+        assert not hasattr(camera, "unit")
+
+    def test_who_connects_it_counts_from_far_to_near(self, camera: Camera) -> None:
+        connected, grid = connect(camera), camera.grid
+        assert connected.near_first == (grid.nearer is False)
+        assert connected.grid == (grid.turned() if connected.near_first else grid)
+        asked: list[int] = []
+
+        class Noted:
+            views, shape, where = camera.views, camera.shape, camera.where
+
+            def __init__(self) -> None:
+                self.grid = grid
+
+            def capture(self, index: int) -> np.ndarray:
+                asked.append(index)
+                return camera.capture(index)
+
+        assert connect(Noted()).capture(1).shape == (camera.views, *camera.shape)
+        assert asked == [len(grid) - 2 if connected.near_first else 1]
+
     def test_its_place_is_in_the_field_or_all_of_it(self, camera: Camera) -> None:
         where = camera.where
         assert where is None or (len(where) == 2 and all(-1 <= value <= 1 for value in where))
@@ -48,13 +72,11 @@ class CameraContract:
         assert frame.max() <= 1
 
     @pytest.mark.parametrize("off", [-1, 0, 1000], ids=["before", "after", "far after"])
-    def test_a_position_off_the_ladder_is_refused_before_anything_moves(
-        self, camera: Camera, off: int
-    ) -> None:
+    def test_a_position_off_the_grid_is_refused_before_anything_moves(self, camera: Camera, off: int) -> None:
         camera.capture(1)
         before = self.position_of(camera)
         index = off if off < 0 else len(camera.grid) + off
-        with pytest.raises(InputError, match=rf"0\.\.{len(camera.grid) - 1}, not {index}"):
+        with pytest.raises(InputError, match=rf"positions 0 to {len(camera.grid) - 1}, .* not {index}"):
             camera.capture(index)
         assert self.position_of(camera) == before
 
@@ -64,7 +86,7 @@ class CameraContract:
         before = self.position_of(camera)
         capture = type(camera).capture
         unchecked = getattr(capture, "__wrapped__", capture)  # past the types that the tests check
-        with pytest.raises(InputError, match="whole positions"):
+        with pytest.raises(InputError, match="the lens has positions 0 to"):
             unchecked(camera, bad)
         assert self.position_of(camera) == before
 

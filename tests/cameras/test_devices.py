@@ -1,6 +1,7 @@
 """Cameras by their address."""
 
 import sys
+import time
 from types import ModuleType
 
 import numpy as np
@@ -44,15 +45,13 @@ def test_a_simulated_one_is_opened_and_closed() -> None:
         assert told.clock() == 0.0
         camera.capture(3)
         assert told.clock() == camera.seconds > 0
-        assert told.positions is None
-        assert told.unit is None
+        assert (told.grid, told.near_first) == (camera.grid, False)
         told.abort()  # which nobody waits for
 
 
 def test_what_a_camera_may_have_is_told_by_its_attributes() -> None:
     class Focuser:
-        grid, views, shape, where = FocusGrid.unknown(2), 1, (8, 8), None
-        positions, unit = np.array([0.0, 100.0]), "steps"
+        grid, views, shape, where = FocusGrid([0.0, 100.0], "steps"), 1, (8, 8), None
         aborted = False
 
         def capture(self, _index: int) -> np.ndarray:
@@ -63,9 +62,34 @@ def test_what_a_camera_may_have_is_told_by_its_attributes() -> None:
 
     focuser = Focuser()
     told = connect(focuser)
-    assert told.positions is not None
-    assert told.positions.tolist() == [0.0, 100.0]
-    assert told.unit == "steps"
+    assert told.grid is focuser.grid
+    assert told.clock() == pytest.approx(time.monotonic(), abs=60)
     told.abort()
     assert focuser.aborted
     assert connect(told) is told
+
+
+@pytest.mark.parametrize("nearer", [True, False, None])
+def test_who_connects_a_camera_counts_from_far_to_near_whichever_way_its_driver_does(
+    nearer: bool | None,
+) -> None:
+    class Stage:
+        grid, views, shape, where = FocusGrid([3.0, 5.0, 9.0], "um", nearer=nearer), 1, (8, 8), None
+
+        def capture(self, index: int) -> np.ndarray:
+            return np.full((1, 8, 8), self.grid.positions[index] / 10, np.float32)
+
+    told = connect(Stage())
+    assert told.near_first is (nearer is False)
+    assert told.grid.positions.tolist() == ([9.0, 5.0, 3.0] if nearer is False else [3.0, 5.0, 9.0])
+    assert told.grid.far_to_near
+    for index, position in enumerate(told.grid.positions):
+        np.testing.assert_allclose(told.capture(index), position / 10, rtol=1e-6)
+
+
+def test_what_its_user_knows_of_a_camera_s_grid_counts_more() -> None:
+    with open_device("simulated:2,target,32") as camera:
+        told = connect(camera, FocusGrid(range(49), "steps", nearer=False))
+        assert (told.grid.unit, told.near_first, told.grid.positions[0]) == ("steps", True, 48)
+        told.capture(0)
+        assert camera.visited == [48]

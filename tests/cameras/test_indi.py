@@ -13,6 +13,7 @@ from dioptre.cameras.base import Camera
 from dioptre.cameras.indi import IndiCamera, open_device, to_green
 from dioptre.cameras.indi_messages import MessageParser
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
+from dioptre.grid import FocusGrid
 from lab.devices.indi_simulators import BEST, CCD, FOCUSER, missing, running
 from tests.cameras.contract import CameraContract
 from tests.cameras.fake_indi import COLS, HIGHEST, ROWS, FakeIndi
@@ -49,9 +50,9 @@ class TestFakeIndi(CameraContract):
 
 def test_an_index_is_a_position_and_a_frame_is_of_there() -> None:
     with FakeIndi() as server, opened(server) as camera:
-        assert (camera.shape, camera.views, camera.where, camera.unit) == ((ROWS, COLS), 1, None, "steps")
-        assert camera.positions.tolist() == list(range(0, HIGHEST + 1, 100))
-        assert not camera.grid.known
+        assert (camera.shape, camera.views, camera.where) == ((ROWS, COLS), 1, None)
+        assert camera.grid == FocusGrid(range(0, HIGHEST + 1, 100), "steps")
+        assert camera.grid.nearer is None
         for index in (3, 7, 3):
             assert position_in(camera.capture(index)) == 100 * index
             assert camera.header["FOCUSPOS"] == 100 * index
@@ -65,8 +66,9 @@ def test_names_may_be_left_out_where_there_is_one_of_each() -> None:
         assert position_in(camera.capture(HIGHEST)) == HIGHEST
 
 
-def test_a_ladder_may_run_the_other_way_round() -> None:
-    with FakeIndi() as server, opened(server, positions=[800.0, 500.0, 200.0]) as camera:
+def test_positions_may_fall() -> None:
+    with FakeIndi() as server, opened(server, positions=[800, 500, 200]) as camera:
+        assert camera.grid.positions.tolist() == [800, 500, 200]
         assert position_in(camera.capture(0)) == 800
 
 
@@ -240,9 +242,17 @@ def test_a_server_that_is_not_there_is_one_sentence() -> None:
         open_device("localhost:1/a/b")
 
 
-@pytest.mark.parametrize("positions", [[], [5], [0, 0], [0, 2, 1]])
-def test_positions_are_a_ladder(positions: list[int]) -> None:
-    with FakeIndi() as server, pytest.raises(InputError, match="rise or fall"):
+@pytest.mark.parametrize(
+    ("positions", "sentence"),
+    [
+        ([], "a list of positions, not an array of shape"),
+        ([0, 0], "rise or fall .* index 0 has 0 and index 1 has 0"),
+        ([0, 2, 1], "rise or fall .* index 1 has 2 and index 2 has 1"),
+        ([0, np.nan], "finite, not nan"),
+    ],
+)
+def test_positions_rise_or_fall(positions: list[float], sentence: str) -> None:
+    with FakeIndi() as server, pytest.raises(InputError, match=sentence):
         opened(server, positions=np.array(positions, dtype=np.float64))
 
 
@@ -278,7 +288,8 @@ def camera(port: int) -> Iterator[IndiCamera]:
 @NEEDS
 def test_frames_of_the_real_server_prove_where_they_were_taken(camera: IndiCamera) -> None:
     assert camera.shape == (1024, 1280)
-    assert camera.positions[[0, 1, -1]].tolist() == [0, 100, 100_000]
+    assert camera.grid.positions[[0, 1, -1]].tolist() == [0, 100, 100_000]
+    assert (camera.grid.unit, camera.grid.nearer) == ("steps", None)
     frames = {}
     for index in (0, 367, 1000, 367):
         frames[index] = camera.capture(index)
@@ -292,19 +303,24 @@ def test_a_sweep_finds_the_simulators_best_focus(port: int) -> None:
     region = 384, 312, 512, 400
     with IndiCamera("localhost", port, CCD, FOCUSER, positions=positions, region=region) as camera:
         stack = np.stack([camera.capture(index)[0] for index in range(len(positions))])
-    result = focus(stack)
+        result = focus(stack, grid=camera.grid)
     assert result.state is State.FOCUSED
-    assert np.interp(result.position, range(len(positions)), positions) == pytest.approx(BEST, abs=STEP / 5)
+    assert result.unit == "steps"
+    assert result.position == pytest.approx(BEST, abs=STEP / 5)
 
 
 @NEEDS
-@pytest.mark.parametrize("start", [40, 960])
+@pytest.mark.parametrize("start", [4_000, 96_000])
 def test_autofocus_finds_it_from_either_end(port: int, start: int) -> None:
     with IndiCamera("localhost", port, CCD, FOCUSER, region=(384, 312, 512, 400)) as camera:
-        result = Autofocus(camera, start=start).run()
+        result = Autofocus(camera, start=start, limits=(2_000, 99_900)).run()
         assert result.state is State.FOCUSED
-        assert camera.positions[result.index] == pytest.approx(BEST, abs=300)
-        assert camera.header["FOCUSPOS"] == camera.positions[result.index]  # and it was left there
+        assert result.unit == "steps"
+        assert result.position == pytest.approx(BEST, abs=300)
+        assert all(2_000 <= step.position <= 99_900 for step in result.trace)
+        assert result.trace[0].position == 100 * result.trace[0].index
+        assert result.left_at == 100 * result.index
+        assert camera.header["FOCUSPOS"] == result.left_at  # and it was left there
 
 
 @NEEDS
@@ -342,9 +358,9 @@ def test_without_stars_the_frame_is_dark_and_a_server_that_dies_is_one_sentence(
         IndiCamera("localhost", port, CCD, FOCUSER, region=(384, 312, 512, 400), timeout_s=10.0) as camera,
     ):
         assert camera.capture(367).max() < 0.01
-        result = Autofocus(camera, start=500).run()
+        result = Autofocus(camera, start=50_000).run()
         assert result.state is State.FAILED
-        assert result.left_at == 500  # back where it began
+        assert result.left_at == 50_000  # back where it began
         server.terminate()
         with pytest.raises(CameraError, match=r"INDI server .* (cannot be reached|is gone)"):
             camera.capture(367)

@@ -11,8 +11,8 @@ GRID = FocusGrid.learnaf()
 
 
 @pytest.mark.parametrize("at", [20.5, 20.0, "20", None, True, -1, 49, np.nan, np.float64(3)])
-def test_a_position_is_a_whole_number_of_the_ladder(at: object) -> None:
-    with pytest.raises(InputError, match=r"whole positions 0\.\.48, not"):
+def test_a_position_is_the_whole_number_of_one_of_the_grid(at: object) -> None:
+    with pytest.raises(InputError, match="the lens has positions 0 to 48, counted from 0, not"):
         to_index(at, GRID)
 
 

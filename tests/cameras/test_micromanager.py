@@ -21,7 +21,7 @@ import useq
 from scipy.ndimage import gaussian_filter
 
 from dioptre import Autofocus, FocusResult, State, focus
-from dioptre.cameras.base import Camera
+from dioptre.cameras.base import Camera, connect
 from dioptre.cameras.micromanager import MicroManagerCamera, open_device
 from dioptre.cameras.micromanager_engine import AutofocusEngine
 from dioptre.cameras.micromanager_replay import ReplayStage, replay_core
@@ -71,7 +71,9 @@ class TestReplayed(CameraContract):
 def sweep(camera: MicroManagerCamera) -> FocusResult:
     """Focuses by a sweep, and leaves the lens there."""
     stack = np.stack([camera.capture(index)[0] for index in range(len(camera.grid))])
-    result = focus(stack, method="laplacian-variance")  # not misled by beads that brighten as they blur
+    result = focus(
+        stack, method="laplacian-variance", grid=camera.grid
+    )  # not misled by beads that brighten as they blur
     camera.capture(result.index)
     return result
 
@@ -81,9 +83,11 @@ def sweep(camera: MicroManagerCamera) -> FocusResult:
 
 def test_the_demo_finds_its_beads() -> None:
     with open_device("demo?exposure=1") as camera:
-        assert (camera.shape, camera.unit) == ((512, 512), "um")
+        assert (camera.shape, camera.grid.unit) == ((512, 512), "um")
         result = Autofocus(camera).run()
         assert result.state is State.FOCUSED
+        assert (result.position, result.left_at) == pytest.approx((0.0, 0.0), abs=1.0)
+        assert result.unit == "um"
         assert camera.core.getPosition() == pytest.approx(0.0, abs=1.0)
 
 
@@ -95,13 +99,37 @@ def test_a_recorded_stack_is_replayed_slice_by_slice(replayed: MicroManagerCamer
     assert replayed.core.getPosition() == SHARP * STEP_UM
 
 
-def test_where_the_direction_is_known_far_is_nearest_to_the_sample() -> None:
-    with open_device("demo") as camera:
-        assert camera.positions[0] < camera.positions[-1]
-        assert not camera.grid.known
-        camera.core.setFocusDirection("Z", 1)
-        known = MicroManagerCamera(camera.core)
-        assert known.positions.tolist() == camera.positions[::-1].tolist()
+@pytest.mark.parametrize(("direction", "nearer"), [(0, None), (1, False), (-1, True)])
+def test_positions_rise_and_the_focus_direction_says_which_end_is_far(
+    direction: int, nearer: bool | None
+) -> None:
+    with open_device("demo?way=10&step=0.5") as camera:
+        camera.core.setFocusDirection("Z", direction)
+        known = MicroManagerCamera(camera.core, way_um=10.0, step_um=0.5)
+        there = camera.core.getPosition()
+        np.testing.assert_allclose(known.grid.positions, there + 0.5 * np.arange(-10, 11))
+        assert (known.grid.unit, known.grid.nearer, known.grid.known) == ("um", nearer, False)
+        far = connect(known).grid.positions[0]  # nearest to the sample
+        assert far == pytest.approx(there + (5 if direction == 1 else -5))
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_settings_and_answers_are_in_um_whichever_way_is_far(
+    direction: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = 0.002 * np.random.default_rng(2).random((SLICES, 96, 96), np.float32)
+    core = replay_core(recorded() + noise, STEP_UM)  # else slices at both sides would be the very same
+    monkeypatch.setattr(core, "getFocusDirection", lambda _: direction)
+    core.setPosition((SLICES - 1) / 2 * STEP_UM)
+    camera = MicroManagerCamera(core, way_um=(SLICES - 1) * STEP_UM, step_um=STEP_UM)
+    result = Autofocus(camera, limits=(4.0, 16.0), start=5.2, backlash=1.0, risk=0.2).run()
+    assert result.state is State.FOCUSED
+    assert result.position == pytest.approx(SHARP * STEP_UM, abs=STEP_UM)
+    assert core.getPosition() == pytest.approx(result.left_at)
+    assert result.grid.positions[0] == 0.0  # rising, as the stage counts
+    assert all(step.position == STEP_UM * step.index for step in result.trace)
+    assert all(4.0 <= step.position <= 16.0 for step in result.trace)
+    assert {"approach", "sweep"} <= {step.act.value for step in result.trace}
 
 
 # Faults
@@ -168,8 +196,8 @@ def test_a_bad_setting_is_refused(query: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["way=0", "step=0", "step=-1", "way=inf", "way=nan", "step=1e-9"])
-def test_a_ladder_has_positions(query: str) -> None:
-    with pytest.raises(InputError, match="a ladder has 2 to"):
+def test_a_stage_has_positions(query: str) -> None:
+    with pytest.raises(InputError, match="a stage has 2 to"):
         open_device(f"demo?{query}")
 
 

@@ -12,6 +12,7 @@ import pytest
 from dioptre.cameras.base import Camera
 from dioptre.cameras.opencv import OpenCVCamera, open_device
 from dioptre.errors import CameraError, InputError
+from dioptre.grid import FocusGrid
 from dioptre.stack import srgb_to_linear
 from tests.cameras.contract import CameraContract
 
@@ -114,8 +115,9 @@ def lens_in(frame: np.ndarray) -> float:
 
 
 def test_a_frame_is_of_where_the_lens_is(camera: OpenCVCamera) -> None:
-    assert (camera.shape, camera.views, camera.unit) == ((6, 8), 1, "driver units")
-    assert not camera.grid.known
+    assert (camera.shape, camera.views) == ((6, 8), 1)
+    assert camera.grid == FocusGrid(range(0, 251, 50), "steps")
+    assert camera.grid.nearer is None
     for index in (5, 0, 3, 3, 1):
         assert lens_in(camera.capture(index)) == 50 * index
 
@@ -131,12 +133,12 @@ def test_linear_frames_stay_as_they_are(fake: FakeVideoCapture) -> None:
         assert camera.capture(1).mean() == pytest.approx(0.2)
 
 
-def test_an_address_says_the_ladder(fake: FakeVideoCapture) -> None:
+def test_an_address_says_the_positions(fake: FakeVideoCapture) -> None:
     with open_device("0?low=100&high=0&step=25") as camera:
-        assert camera.positions.tolist() == [100, 75, 50, 25, 0]
+        assert camera.grid.positions.tolist() == [100, 75, 50, 25, 0]
     fake.opened = True
     with open_device("") as camera:
-        assert camera.positions.tolist() == list(range(0, 256, 5))
+        assert camera.grid.positions.tolist() == list(range(0, 256, 5))
 
 
 # Faults
@@ -197,6 +199,6 @@ def test_a_bad_address_is_refused(address: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["step=0", "step=-5", "low=5&high=5", "high=inf", "step=nan", "step=1e-9"])
-def test_a_ladder_has_positions(query: str) -> None:
-    with pytest.raises(InputError, match="a ladder has 2 to"):
+def test_a_lens_has_positions(query: str) -> None:
+    with pytest.raises(InputError, match="a lens has 2 to"):
         open_device(f"0?{query}")

@@ -11,6 +11,7 @@ import pytest
 from dioptre.cameras.base import Camera
 from dioptre.cameras.picamera2 import PiCamera, open_device
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
+from dioptre.grid import FocusGrid
 from tests.cameras.contract import CameraContract
 from tests.cameras.fake_picamera2 import (
     COLS,
@@ -62,9 +63,10 @@ class TestPiCamera(CameraContract):
 
 
 def test_positions_are_dioptres_from_infinity_to_near(camera: PiCamera) -> None:
-    assert camera.grid.known
-    assert camera.positions.tolist() == list(range(16))
-    assert (camera.unit, camera.shape, camera.views) == ("dioptres", (ROWS // 2, COLS // 2), 1)
+    assert camera.grid == FocusGrid(range(16), "dioptres")
+    assert camera.grid.dioptres.tolist() == list(range(16))
+    assert camera.grid.nearer is True
+    assert (camera.shape, camera.views) == ((ROWS // 2, COLS // 2), 1)
 
 
 def test_a_frame_is_green_less_black_of_where_the_lens_truly_is(camera: PiCamera) -> None:
@@ -156,8 +158,8 @@ def test_a_bad_address_is_refused(fake: FakePicamera2, address: str) -> None:
 
 
 @pytest.mark.parametrize("step", ["0", "-1", "nan", "1e-9", str(3 * NEAREST)])
-def test_a_ladder_has_steps(fake: FakePicamera2, step: str) -> None:
-    with pytest.raises(InputError, match="a ladder from 0 to 15 dioptres has no steps of"):
+def test_a_lens_has_steps(fake: FakePicamera2, step: str) -> None:
+    with pytest.raises(InputError, match="a lens that goes from 0 to 15 dioptres has no steps of"):
         open_device(f"?step={step}")
 
 

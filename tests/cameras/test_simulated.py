@@ -117,7 +117,7 @@ def test_gravity_and_bias_stay_for_all_moves() -> None:
     assert lens.offset_um != 0.0
 
 
-def test_another_make_has_its_own_ladder() -> None:
+def test_another_make_has_its_own_grid() -> None:
     make = CameraModel(16.0, 4.0, 3.45, (256, 256), FocusGrid.uniform(1.0, 0.4, 9), name="mine")
     camera = draw_camera(0, make=make, size=32, target=True)
     assert len(camera.grid) == 9

@@ -64,11 +64,11 @@ def picture(tmp_path: Path) -> str:
 
 def test_a_look_is_answered_in_counts(camera: str, picture: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "focus", picture, "--at", "1500", "--camera", camera)
-    assert found["lens_position"] == pytest.approx(1492.0)
-    assert (found["unit"], found["at"], found["reasons"]) == ("counts", 1500.0, [])
+    assert found["position"] == pytest.approx(1492.0)
+    assert (found["unit"], found["looks"], found["reasons"]) == ("counts", [1500.0], [])
     assert main(["focus", picture, "--at", "1500", "--camera", camera]) == FOCUSED
     said = capsys.readouterr()
-    assert "the lens at 1500" in said.out
+    assert "the lens at 1500 counts" in said.out
     assert "1492 counts (8 nearer)" in said.out
     assert "assumed" not in said.out + said.err
 
@@ -92,21 +92,21 @@ def test_looks_are_found_in_a_stack_by_their_positions(
     stack = [str(tmp_path / "stack.npy"), "--camera", camera, "--positions", "1500:-10"]
     found = run_json(capsys, "focus", *stack, "--at", "1480,1490")
     assert (found["names"], found["looks"]) == (["slice 2", "slice 1"], [1480.0, 1490.0])
-    assert found["lens_position"] == pytest.approx(1482.0)
-    whole = run_json(capsys, "focus", *stack, "--method", SEVERAL_LOOKS[1])
+    assert found["position"] == pytest.approx(1482.0)
+    whole = run_json(capsys, "focus", *stack, "--method", SEVERAL_LOOKS[1], "--full")
     assert (whole["unit"], len(whole["scores"])) == ("counts", 5)
     assert whole["positions"] == [1500.0, 1490.0, 1480.0, 1470.0, 1460.0]
-    assert "no picture was taken at 1485: the nearest is at" in refused(
+    assert "there is no position 1485 (counts): the nearest is 14" in refused(
         capsys, "focus", *stack, "--at", "1485"
     )
 
 
 def test_what_does_not_fit_is_refused(camera: str, picture: str, capsys: pytest.CaptureFixture[str]) -> None:
     look = ["focus", picture, "--camera", camera]
-    assert "from 2000 (far) to 1000 (near) counts, not to 20" in refused(capsys, *look, "--at", "20")
-    assert "such as 1.2,1.35, not 'x'" in refused(capsys, *look, "--at", "x")
+    assert "positions go from 2000 to 1000 (counts), not to 20" in refused(capsys, *look, "--at", "20")
+    assert "such as 10,25, not 'x'" in refused(capsys, *look, "--at", "x")
     assert "has 1 pictures, but --at 2 positions" in refused(capsys, *look, "--at", "1500,1600")
-    assert "are in counts, not in um: leave out --unit" in refused(
-        capsys, *look, "--at", "1500", "--unit", "um"
+    assert "stage counts in counts: positions in um say nothing of it (--positions)" in refused(
+        capsys, *look, "--at", "1500", "--positions", "0:5:245um"
     )
     assert "no camera 'nonesuch'" in refused(capsys, "focus", picture, "--at", "1", "--camera", "nonesuch")

@@ -49,18 +49,23 @@ def test_focus_json_is_json_and_nothing_else(folder: Path, capsys: pytest.Captur
     assert found["index"] == SHARP
     assert found["name"] == "IMG_03.00.png"
     assert found["state"] == "focused"
-    assert len(found["scores"]) == 11
+    assert "scores" not in found
     assert found["dioptres"] is None
+    assert (found["unit"], found["position"]) == ("slice", pytest.approx(SHARP, abs=0.1))
+    full = run_json(capsys, "focus", str(folder), "--full")
+    assert (len(full.pop("scores")), full.pop("positions")) == (11, list(range(11)))
+    assert full == found
 
 
 def test_positions_come_from_the_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "focus", str(folder), "--positions", "names")
     assert found["dioptres"] == pytest.approx(3.0, abs=0.2)
     assert found["distance_m"] == pytest.approx(1 / found["dioptres"])
-    found = run_json(capsys, "focus", str(folder), "--positions", "names", "--unit", "um")
-    assert found["position_um"] == pytest.approx(3.0, abs=0.2)
+    found = run_json(capsys, "focus", str(folder), "--positions", "names:um")
+    assert (found["unit"], found["position"]) == ("um", pytest.approx(3.0, abs=0.2))
     assert found["dioptres"] is None
-    found = run_json(capsys, "focus", str(folder), "--positions", "names", "--unit", "metres")
+    found = run_json(capsys, "focus", str(folder), "--positions", "names:metres")
+    assert found["unit"] == "m"
     assert found["distance_m"] == pytest.approx(3.0, abs=0.2)
 
 
@@ -79,7 +84,9 @@ def test_several_regions_are_all_shown(folder: Path, capsys: pytest.CaptureFixtu
     said = capsys.readouterr().out
     assert "0,0,40,40" in said
     assert "50,20,40,40" in said
-    assert len(run_json(capsys, *arguments)["regions"]) == 2
+    found = run_json(capsys, *arguments)
+    assert list(found) == ["results"]
+    assert [one["roi"] for one in found["results"]] == [[0, 0, 40, 40], [50, 20, 40, 40]]
 
 
 def test_the_subject_may_be_spelt_as_americans_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,9 +123,8 @@ def test_bad_input_is_one_sentence(folder: Path, tmp_path: Path, capsys: pytest.
     assert "'left'" in refused(capsys, "focus", str(folder), "--at", "2", "--subject", "left")
     assert "one view" in refused(capsys, "focus", str(folder), "--method", "census-transform")
     assert "49" in refused(capsys, "focus", str(folder), "--positions", "learnaf")
-    assert "leave out --unit" in refused(
-        capsys, "focus", str(folder), "--positions", "learnaf", "--unit", "um"
-    )
+    assert "has no flag '--unit'" in refused(capsys, "focus", str(folder), "--unit", "um")
+    assert "--full goes with --json" in refused(capsys, "focus", str(folder), "--full")
     assert "patches" in refused(capsys, "demo", "--patches", "0", "--out", str(tmp_path))
 
 

@@ -39,7 +39,7 @@ def test_json_is_all_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "run", "--device", TARGET, *MEASURE, "--roi", "8,8,48,48", "--limits", "10,40")
     assert found["state"] == "focused"
     assert found["roi"] == [8, 8, 48, 48]
-    assert found["left_at"] == found["index"]
+    assert (found["unit"], found["left_at"]) == ("slice", found["index"])
     assert {one["index"] for one in found["trace"]} <= set(range(10, 41))
 
 
@@ -48,22 +48,69 @@ def test_a_run_that_fails_says_why_and_where_the_lens_is(capsys: pytest.CaptureF
     assert main(list(device)) == NOT_FOCUSED
     said = capsys.readouterr()
     assert "not focused: " in said.err
-    assert "at 3" in said.out
+    assert "at slice 3 " in said.out
 
 
 def test_a_recording_is_read_by_other_commands(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    positions = str(recorded / "positions.csv")
-    found = run_json(capsys, "focus", str(recorded), "--positions", positions)
-    assert found["state"] == "focused"
+    found = run_json(capsys, "focus", str(recorded))
+    assert (found["state"], found["unit"]) == ("focused", "slice")
+    assert found["position"] == pytest.approx(2 * found["subindex"], abs=1e-6)  # every second was recorded
     assert found["dioptres"] == pytest.approx(5.03, abs=0.4)
+    told = run_json(capsys, "focus", str(recorded), "--positions", str(recorded / "positions.csv"))
+    assert (told["unit"], told["index"]) == ("dioptres", found["index"])
+    assert told["position"] == pytest.approx(found["dioptres"])
     again = run_json(capsys, "run", "--device", f"replay:{recorded}", *MEASURE)
-    assert again["state"] == "focused"
+    assert (again["state"], again["unit"]) == ("focused", "slice")
     assert abs(again["index"] - found["index"]) <= 1
+    assert again["position"] == pytest.approx(found["position"], abs=2)
+    assert len(again["trace"]) == len({one["position"] for one in again["trace"]}) > 2
     known = Recording.read(recorded)
     assert known is not None
     assert len(known.grid) == 25
     assert known.device == TARGET
+
+
+def test_looks_of_a_recording_are_named_in_its_unit(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    look = ["focus", str(recorded), "--camera", "pixel3", "--at"]
+    found = run_json(capsys, *look, "10,24")
+    assert (found["looks"], found["unit"]) == ([10, 24], "slice")
+    assert found["names"] == ["slice_0005_left.png", "slice_0012_left.png"]
+    assert "assumed-camera" not in found["reasons"]
+    assert "there is no position 11 (slice): the nearest is 1" in refused(capsys, *look, "11")
+
+
+def test_a_recording_of_which_pictures_are_gone_counts_slices(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in recorded.iterdir():
+        if not file.name.startswith("slice_0024"):
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    capsys.readouterr()
+    found = run_json(capsys, "focus", str(tmp_path))
+    assert (found["unit"], found["dioptres"]) == ("slice", None)
+    assert found["position"] == found["subindex"]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_looks_stay_within_the_limits(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+    device = f"simulated:{seed},64"
+    found = run_json(capsys, "run", "--device", device, "--limits", "20,28", "--fallback", "none")
+    assert {one["position"] for one in found["trace"]} <= set(range(20, 29))
+    assert 20 <= found["position"] <= 28
+
+
+def test_a_lens_arrives_by_rising_positions(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("run", "--device", TARGET, *MEASURE, "--start", "30", "--backlash", "2")
+    trace = run_json(capsys, *arguments)["trace"]
+    places = [one["position"] for one in trace]
+    for at, step in enumerate(trace):
+        if at and step["act"] != "approach":
+            assert places[at] >= places[at - 1]
+    assert any(one["act"] == "approach" for one in trace)
 
 
 def test_a_folder_in_use_is_not_written_over(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,11 +133,26 @@ def test_a_recording_that_is_damaged_is_said(
         (("run", "--device", "replay"), "say which stack is replayed"),
         (("run", "--device", "replay:nowhere"), "nowhere"),
         (("run", "--device", "simulated:x"), "a simulated camera is a seed"),
-        (("run", "--device", TARGET, "--limits", "3"), "--limits takes FIRST,LAST"),
+        (("run", "--device", TARGET, "--limits", "3"), "--limits takes FIRST,LAST, not '3'"),
+        (("run", "--device", TARGET, "--limits", "far,near"), "--limits takes FIRST,LAST, not 'far,near'"),
+        (("run", "--device", TARGET, "--limits", "10,60"), "from 0 to 48 (slice), not to 60"),
+        (("run", "--device", TARGET, "--limits", "10.5,40"), "no position 10.5 (slice)"),
+        (("run", "--device", TARGET, "--start", "60"), "from 0 to 48 (slice), not to 60"),
+        (("run", "--device", TARGET, "--start", "5", "--limits", "40,10"), "limits 10 to 40, not at 5"),
+        (("run", "--device", TARGET, "--backlash", "nan"), "unit of the lens, not nan"),
+        (("run", "--device", TARGET, "--settle", "-1"), "seconds, 0 or more, not -1"),
+        (("run", "--device", TARGET, "--timeout", "0"), "seconds above 0, not 0"),
+        (("run", "--device", TARGET, "--patience", "long"), "--patience takes SECONDS, not 'long'"),
+        (("run", "--device", TARGET, "--fallback", "never"), "takes sweep|always|none, not 'never'"),
+        (("run", "--device", TARGET, "--looks", "0"), "a look or more, not 0"),
+        (("run", "--device", TARGET, "--sure", "2"), "at most 1, not 2"),
+        (("run", "--device", TARGET, "--risk", "2"), "between 0 and 1, not 2"),
+        (("run", "--device", TARGET, "--camera", "nonesuch"), "there is no camera 'nonesuch'"),
+        (("run", "--device", TARGET, "--full"), "--full goes with --json"),
         (("run", "--device", TARGET, "--roi", "1,2"), "--roi takes x,y,w,h"),
         (("run", "--device", TARGET, "--method", "nonesuch"), "nonesuch"),
         (("record", "--device", TARGET, "x", "--every", "0"), "by one or more at a time"),
-        (("record", "--device", TARGET, "x", "--limits", "5", "60"), "of 0..48"),
+        (("record", "--device", TARGET, "x", "--limits", "5,60"), "from 0 to 48 (slice), not to 60"),
         (("camera", "--device", TARGET, "no/such/folder.toml"), "there is no folder"),
     ],
 )
@@ -103,7 +165,8 @@ def test_bad_input_is_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(list(arguments)) == BAD_INPUT
-    said = capsys.readouterr().err
+    out, said = capsys.readouterr()
+    assert out == ""
     assert sentence in said
     assert said.count("\n") == 1
     assert not (tmp_path / "x").exists()
@@ -126,7 +189,7 @@ def test_a_camera_is_measured_and_its_file_is_read(
 def test_a_camera_that_was_seen_from_one_side_has_no_number_for_the_other(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    device = ("--device", "simulated:1,target,exact", "--limits", "0", "24", "--every", "2")
+    device = ("--device", "simulated:1,target,exact", "--limits", "0,24", "--every", "2")
     found = run_json(capsys, "camera", *device, str(tmp_path / "mine.toml"))
     assert found["growth_near_px"] is None
     assert found["growth_far_px"] == pytest.approx(2.96, rel=0.3)

@@ -1,5 +1,6 @@
 """`dioptre focus --at`: where the lens must go from a few looks."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -71,11 +72,11 @@ def write(path: Path, position: float) -> str:
 def test_one_look_tells_where_to_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     left, _ = (write(tmp_path / f"look_{side}.png", 30) for side in ("left", "right"))
     found = run_json(capsys, "focus", left, "--at", "3")
-    assert (found["index"], found["at"], found["method"]) == (30, 3, "dioptre-single-dp")
-    assert found["looks"] == [3]
+    assert (found["index"], found["looks"], found["method"]) == (30, [3], "dioptre-single-dp")
+    assert (found["unit"], found["position"]) == ("slice", pytest.approx(30, abs=0.1))
     assert main(["focus", write(tmp_path / "alone.png", 20), "--at", "25", "--risk", "0.99"]) == FOCUSED
     said = capsys.readouterr().out
-    assert "20 (5 farther)" in said
+    assert re.search(r"slice 20\.?0* \(5\.?0* farther\)", said)
     assert "dioptre-single-green" in said
     assert "expected error" in said
     assert "candidates" not in said
@@ -88,7 +89,7 @@ def test_slices_of_a_whole_stack_are_looked_at(tmp_path: Path, capsys: pytest.Ca
     np.save(tmp_path / "stack.npy", stack)
     assert run_json(capsys, "focus", str(tmp_path / "stack.npy"), "--at", "7")["index"] == 30
     found = run_json(capsys, "focus", str(tmp_path / "stack.npy"), "--at", "9,7")
-    assert (found["index"], found["at"], found["looks"]) == (30, [9, 7], [9, 7])
+    assert (found["index"], found["looks"]) == (30, [9, 7])
     assert found["names"] == ["slice 9", "slice 7"]
     assert found["method"] == "dioptre-any-green"
 
@@ -100,7 +101,7 @@ def test_a_folder_has_a_picture_for_each_position(tmp_path: Path, capsys: pytest
     assert main(["focus", str(tmp_path), "--at", "12,31", "--risk", "0.99"]) == FOCUSED
     said = capsys.readouterr().out
     assert "2 pictures of 64 x 64, the lens at 12 and 31" in said
-    assert "30 (1 farther)" in said
+    assert re.search(r"slice 30\.?0* \(1\.?0* farther\)", said)
 
 
 @pytest.mark.usefixtures("bright")
@@ -127,7 +128,7 @@ def test_a_subject_beyond_the_ladder_is_said_to_be(
     assert main(["focus", write(tmp_path / "near.png", 60), "--at", "20"]) == NOT_FOCUSED
     said = capsys.readouterr()
     assert "not focused: beyond-the-near-end" in said.err
-    assert "48 (28 nearer)" in said.out
+    assert re.search(r"slice 48\.?0* \(28\.?0* nearer\)", said.out)
 
 
 @pytest.mark.usefixtures("bright")
@@ -145,8 +146,9 @@ def test_a_prior_may_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_looks_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     look = write(tmp_path / "look.png", 20)
     np.save(tmp_path / "stack.npy", np.zeros((5, 64, 64), np.uint8))
-    assert "0..48, not 49" in refused(capsys, "focus", look, "--at", "49")
-    assert "0..48, not -1" in refused(capsys, "focus", look, "--at=-1")
+    assert "from 0 to 48 (slice), not to 49" in refused(capsys, "focus", look, "--at", "49")
+    assert "from 0 to 48 (slice), not to -1" in refused(capsys, "focus", look, "--at=-1")
+    assert "no position 2.5 (slice)" in refused(capsys, "focus", look, "--at", "2.5")
     assert "'3,x'" in refused(capsys, "focus", look, "--at", "3,x")
     assert "has 1 pictures" in refused(capsys, "focus", look, "--at", "3,4")
     assert "5 pictures" in refused(capsys, "focus", str(tmp_path / "stack.npy"), "--at", "2")
@@ -157,11 +159,11 @@ def test_looks_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.Ca
     )
 
 
-def test_parse_at_takes_whole_numbers() -> None:
+def test_parse_at_takes_numbers() -> None:
     assert parse_at("7") == (7,)
-    assert parse_at("7, 30") == (7, 30)
-    with pytest.raises(InputError, match=r"'7\.5'"):
-        parse_at("7.5")
+    assert parse_at("7.5, -30") == (7.5, -30)
+    with pytest.raises(InputError, match=r"not '7;5'"):
+        parse_at("7;5")
 
 
 @pytest.fixture(scope="module")

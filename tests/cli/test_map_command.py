@@ -66,7 +66,7 @@ def test_without_matplotlib_everything_else_is_written_and_that_is_said(
     assert main(["map", str(stack), str(tmp_path / "map"), *SMALL, "--json"]) == DONE
     said = capsys.readouterr()
     assert said.err.endswith("map.png was not drawn: pip install 'dioptre[figures]'\n")
-    arrays = ["cols.npy", "confidence.npy", "focused.npy", "index.npy", "rows.npy"]
+    arrays = ["cols.npy", "confidence.npy", "focused.npy", "index.npy", "position.npy", "rows.npy"]
     assert json.loads(said.out)["files"] == ["all-in-focus.png", *arrays]
 
 
@@ -104,7 +104,7 @@ def refused_after_progress(capsys: pytest.CaptureFixture[str], *arguments: str) 
         (("--method", "dioptre-single-dp"), "not the network"),
         (("--method", "nonsense"), "nonsense"),
         (("--positions", "1,2"), "2 positions for 12 slices"),
-        (("--positions", "0.5:-0.25"), r"0 (infinity) or more, not -2.25"),
+        (("--positions", "0.5:-0.25"), r"0 (infinity) or more, not -0.25"),
     ],
 )
 def test_what_cannot_be_mapped_is_said_in_a_sentence(
@@ -150,7 +150,7 @@ def test_a_channel_and_the_z_step_of_a_file(
     assert "--channel" in refused_after_progress(capsys, "map", str(file), str(out), *SMALL)
     found = run_json(capsys, "map", str(file), str(out), *SMALL, "--channel", "B")
     assert found["slices"] == [FAR, NEAR]
-    np.testing.assert_allclose(np.load(out / "um.npy"), 0.5 * np.load(out / "index.npy"), atol=0.25)
+    np.testing.assert_allclose(np.load(out / "position.npy"), 0.5 * np.load(out / "index.npy"), atol=0.25)
 
 
 def test_axes_that_look_turned_name_their_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

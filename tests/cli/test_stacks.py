@@ -35,7 +35,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_channel_has_its_result(cells: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = run_json(capsys, "focus", str(cells))["results"]
     assert [(one["which"], one["index"]) for one in results] == [("channel DAPI", 3), ("channel GFP", 7)]
-    assert results[1]["position_um"] == pytest.approx(3.5, abs=0.1)
+    assert (results[1]["unit"], results[1]["position"]) == ("um", pytest.approx(3.5, abs=0.1))
     one = run_json(capsys, "focus", str(cells), "--channel", "gfp")
     assert (one["index"], one["name"]) == (7, "slice 7")
     assert main(["focus", str(cells)]) == FOCUSED
@@ -65,7 +65,7 @@ def test_a_list_of_pictures_is_one_stack(tmp_path: Path, capsys: pytest.CaptureF
         if at != 8:
             files.append(tmp_path / f"f{at}.png")
             cv2.imwrite(str(files[-1]), one)
-    found = run_json(capsys, "focus", *(str(file) for file in reversed(files)))
+    found = run_json(capsys, "focus", *(str(file) for file in reversed(files)), "--full")
     assert (found["name"], len(found["scores"])) == ("f4.png", 10)
     assert found["notes"] == ["the numbering of the files has gaps: f9.png comes after f7.png"]
     assert run_json(capsys, "focus", str(tmp_path / "f*.png"))["name"] == "f4.png"
@@ -105,11 +105,11 @@ def test_the_gamma_of_pictures_is_undone_for_networks_and_said(
     cv2.imwrite(str(tmp_path / "look.png"), picture)
     cv2.imwrite(str(tmp_path / "deep.png"), picture.astype(np.uint16) * 257)
     look = ["focus", str(tmp_path / "look.png"), "--at", "20"]
-    said, linear = run_json(capsys, *look), run_json(capsys, *look, "--gamma", "linear")
+    said, linear = run_json(capsys, *look, "--full"), run_json(capsys, *look, "--full", "--gamma", "linear")
     assert said["notes"] == ["the pictures have the gamma of a display (sRGB) and are made linear"]
     assert linear["notes"] == []
     assert said["scores"] != linear["scores"]
-    deep = run_json(capsys, "focus", str(tmp_path / "deep.png"), "--at", "20")
+    deep = run_json(capsys, "focus", str(tmp_path / "deep.png"), "--at", "20", "--full")
     assert deep["notes"] == []
     np.testing.assert_allclose(deep["scores"], linear["scores"], rtol=1e-4)
 
@@ -120,7 +120,7 @@ def test_measures_see_codes_as_they_are_unless_told(
     for at, one in enumerate(sweep(4)):
         cv2.imwrite(str(tmp_path / f"f{at}.png"), one)
     plain, linear, srgb = (
-        run_json(capsys, "focus", str(tmp_path), *flags)
+        run_json(capsys, "focus", str(tmp_path), *flags, "--full")
         for flags in ((), ("--gamma", "linear"), ("--gamma", "srgb"))
     )
     assert plain["scores"] == linear["scores"] != srgb["scores"]

@@ -170,9 +170,9 @@ def texture() -> np.ndarray:
 
 def swept(texture: np.ndarray, dioptres: np.ndarray, depth: float, seed: int = 0) -> FocusResult:
     """Returns what `focus` says of a plane at a depth in a sweep of the phone's lens."""
-    camera = replace(CameraModel.pixel3(), grid=FocusGrid(dioptres))
+    camera = replace(CameraModel.pixel3(), grid=FocusGrid.of_dioptres(dioptres))
     stack = plane_stack(camera, depth, texture, np.random.default_rng(seed), size=SIZE)
-    return focus(stack, dioptres=dioptres)
+    return focus(stack, grid=dioptres)
 
 
 METRES = np.sort(1 / np.linspace(0.3, 10.0, 25))  # evenly spaced in metres: far slices are all but the same
@@ -187,8 +187,8 @@ def test_a_far_subject_is_sharp_over_many_slices_of_a_sweep_in_metres(
     result = swept(texture, METRES, 1 / depth_m)
     assert result.state is State.FOCUSED, result.reasons
     assert result.reasons == (Reason.PLATEAU,)
-    assert result.plateau is not None
-    first, last = result.plateau
+    assert result.verdict.plateau is not None
+    first, last = result.verdict.plateau
     assert first <= np.interp(1 / depth_m, METRES, np.arange(25)) <= last
     assert first <= result.index <= last
     assert result.to_json()["plateau"] == [first, last]
@@ -196,11 +196,12 @@ def test_a_far_subject_is_sharp_over_many_slices_of_a_sweep_in_metres(
 
 def test_a_sweep_from_near_to_far_has_its_plateau_at_its_end(texture: np.ndarray) -> None:
     rising = swept(texture, METRES, 1 / 6)
-    camera = replace(CameraModel.pixel3(), grid=FocusGrid(METRES))
+    camera = replace(CameraModel.pixel3(), grid=FocusGrid.of_dioptres(METRES))
     stack = plane_stack(camera, 1 / 6, texture, np.random.default_rng(0), size=SIZE)
-    falling = focus(stack[::-1], dioptres=METRES[::-1])
-    assert rising.plateau is not None
-    assert falling.plateau == (24 - rising.plateau[1], 24 - rising.plateau[0])
+    falling = focus(stack[::-1], grid=METRES[::-1])
+    assert rising.verdict.plateau is not None
+    first, last = rising.verdict.plateau
+    assert falling.verdict.plateau == (24 - last, 24 - first)
     assert falling.reasons == (Reason.PLATEAU,)
 
 
@@ -222,7 +223,7 @@ def test_a_subject_inside_a_sweep_in_dioptres_has_no_plateau(texture: np.ndarray
     result = swept(texture, EVEN, float(np.interp(place, np.arange(25), EVEN)))
     assert result.state is State.FOCUSED
     assert result.reasons == ()
-    assert abs(result.position - place) < 0.6
+    assert abs(result.subindex - place) < 0.6
 
 
 # Beyond the end

@@ -547,7 +547,7 @@ def textures() -> list[np.ndarray]:
 def camera_with(n: int) -> CameraModel:
     """Returns the phone with n positions of its ladder."""
     chosen = np.linspace(0, 48, n).round().astype(int)
-    return replace(CameraModel.pixel3(), grid=FocusGrid(FocusGrid.learnaf().dioptres[chosen]))
+    return replace(CameraModel.pixel3(), grid=FocusGrid.of_dioptres(FocusGrid.learnaf().dioptres[chosen]))
 
 
 def plane(texture: np.ndarray, n: int, index: float, seed: int = 0) -> np.ndarray:

@@ -27,7 +27,7 @@ from dioptre.simulate.render import plane_stack
 from dioptre.simulate.texture import dead_leaves
 
 N, SIZE = 25, 128
-GRID = FocusGrid(np.linspace(0.3, 8.0, N))
+GRID = FocusGrid.of_dioptres(np.linspace(0.3, 8.0, N))
 FAR, MIDWAY, NEAR = 4, 13, 21
 FRAME = Roi(0, 0, SIZE, SIZE)
 
@@ -148,10 +148,12 @@ def test_a_deep_picture_says_which_depths_there_are(deep: np.ndarray) -> None:
     assert Reason.SEVERAL_DEPTHS in result.reasons
     assert sorted(one.index for one in result.depths) == pytest.approx([FAR, MIDWAY, NEAR], abs=1)
     assert sum(one.share for one in result.depths) == pytest.approx(1.0)
-    assert [one.dioptres for one in result.depths] == [one.dioptres for one in result.regions]
-    assert [one.roi for one in result.depths] == [one.roi for one in result.regions]
+    for one in result.depths:
+        assert one.result is not None
+        assert (one.result.index, one.result.roi, one.result.depths) == (one.index, one.roi, ())
     plain = result.to_json()["depths"]
-    assert {"index", "share", "centre", "roi", "dioptres"} == set(plain[0])
+    told = {"index", "share", "roi", "position", "state", "confidence", "risk", "reasons"}
+    assert [set(one) for one in plain] == [told] * 3
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,12 @@ def test_the_subject_decides(deep: np.ndarray, subject: str, index: int) -> None
 
 def test_the_surest_depth_decides(deep: np.ndarray) -> None:
     result = focus(deep, grid=GRID, subject=Subject.MOST_CONFIDENT)
-    assert result.confidence == max(one.confidence for one in result.regions)
+    assert result.confidence == max(answers_of(result))
+
+
+def answers_of(result: FocusResult) -> list[float]:
+    """Returns how sure the answer of each depth is."""
+    return [one.result.confidence for one in result.depths if one.result is not None]
 
 
 @pytest.mark.parametrize(("subject", "index"), [("centre", NEAR), ("nearest", NEAR), ("largest", FAR)])
@@ -180,30 +187,37 @@ def test_the_centre_is_the_default(framed: np.ndarray) -> None:
 
 
 def test_the_nearest_of_a_stack_from_near_to_far_comes_first(deep: np.ndarray) -> None:
-    result = focus(deep[::-1], dioptres=GRID.dioptres[::-1], subject="nearest")
+    result = focus(deep[::-1], grid=GRID.dioptres[::-1], subject="nearest")
     assert abs(result.index - (N - 1 - NEAR)) <= 1
     assert result.dioptres == pytest.approx(float(GRID.dioptres[NEAR]), abs=0.4)
     assert sorted(one.index for one in result.depths) == pytest.approx(
         [N - 1 - NEAR, N - 1 - MIDWAY, N - 1 - FAR], abs=1
     )
+    for one in result.depths:
+        assert one.result is not None
+        assert (one.result.index, one.result.unit) == (one.index, "dioptres")
+    rising = focus(deep, grid=GRID.dioptres, subject="nearest")
+    assert [one.index for one in result.depths] == [N - 1 - one.index for one in rising.depths]
+    assert result.confidence == rising.confidence
 
 
 def test_depths_that_fill_as_much_of_the_picture_halve_the_confidence(planes: dict[int, np.ndarray]) -> None:
     half = np.concatenate([planes[FAR][..., :64], planes[NEAR][..., 64:]], axis=3)
     told, asked = focus(half, grid=GRID), focus(half, grid=GRID, subject="nearest")
-    assert told.confidence == pytest.approx(max(one.confidence for one in told.regions) / 2, abs=0.02)
+    assert told.confidence == pytest.approx(max(answers_of(told)) / 2, abs=0.02)
     assert asked.confidence > 0.9
 
 
 def test_one_depth_is_not_several(planes: dict[int, np.ndarray]) -> None:
     result = focus(planes[MIDWAY], grid=GRID)
-    assert (result.index, result.reasons, result.depths, result.regions) == (MIDWAY, (), (), ())
+    assert (result.index, result.reasons, result.depths) == (MIDWAY, (), ())
     assert result.roi is None
 
 
 def test_regions_that_are_given_are_not_divided(deep: np.ndarray) -> None:
-    result = focus(deep, grid=GRID, roi=[(0, 0, 128, 64), (0, 0, 32, 128)], subject="largest")
-    assert all(one.depths == () for one in (result, *result.regions))
+    results = focus(deep, grid=GRID, roi=[(0, 0, 128, 64), (0, 0, 32, 128)], subject="largest")
+    assert [one.depths for one in results] == [(), ()]
+    assert len(focus(deep, grid=GRID, roi=(0, 0, 128, 64)).depths) > 1
 
 
 # Two peaks
@@ -227,15 +241,16 @@ def test_two_peaks_of_a_stack_are_named(planes: dict[int, np.ndarray]) -> None:
     assert Reason.TWO_PEAKS in result.reasons
     assert result.confidence < 0.6
     other = NEAR if abs(result.index - FAR) <= 2 else FAR
-    assert result.rivals == pytest.approx((other,), abs=2)
-    falling = focus(both[::-1], DEFAULT_MEASURE, dioptres=GRID.dioptres[::-1], risk=0.5)
-    assert falling.rivals == tuple(N - 1 - one for one in result.rivals)
-    assert result.to_json()["rivals"] == list(result.rivals)
+    rivals = result.verdict.rivals
+    assert rivals == pytest.approx((other,), abs=2)
+    falling = focus(both[::-1], DEFAULT_MEASURE, grid=GRID.dioptres[::-1], risk=0.5)
+    assert falling.verdict.rivals == tuple(N - 1 - one for one in rivals)
+    assert result.to_json()["rivals"] == list(rivals)
 
 
 def test_a_result_of_one_peak_has_no_rivals(planes: dict[int, np.ndarray]) -> None:
     result: FocusResult = focus(planes[FAR])
-    assert result.rivals == ()
+    assert result.verdict.rivals == ()
 
 
 def test_a_network_answers_for_each_depth_of_a_large_picture() -> None:
@@ -247,7 +262,7 @@ def test_a_network_answers_for_each_depth_of_a_large_picture() -> None:
     deep = np.concatenate([np.tile(far, (1, 2, 1)), np.tile(near, (1, 2, 1))], axis=2)
     result = focus(deep, "l2a-stack-green", grid=camera.grid)
     assert Reason.SEVERAL_DEPTHS in result.reasons
-    assert [one.method for one in result.regions] == ["l2a-stack-green"] * 2
+    assert [one.result and one.result.method for one in result.depths] == ["l2a-stack-green"] * 2
     assert [abs(depth.index - at) <= 4 for depth, at in zip(result.depths, (12, 36), strict=True)] == [
         True
     ] * 2
@@ -260,8 +275,8 @@ def test_a_plateau_is_one_depth_though_its_tiles_peak_anywhere_on_it() -> None:
     slices = [ndimage.gaussian_filter(base, 0.3 + 0.3 * max(0, 16 - at)) for at in range(25)]
     stack = np.stack(slices) + rng.normal(0, 0.002, (25, 160, 200))
     for one, positions in ((stack, None), (stack[::-1], np.linspace(3, 1, 25))):
-        result = focus(one.astype(np.float32), dioptres=positions)
-        assert result.plateau is not None
+        result = focus(one.astype(np.float32), grid=positions)
+        assert result.verdict.plateau is not None
         assert result.depths == ()
         assert Reason.PLATEAU in result.reasons
         assert Reason.SEVERAL_DEPTHS not in result.reasons

@@ -1,7 +1,6 @@
 """One call: what stacks it takes, in which order it answers, and how it refuses."""
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ import numpy as np
 import pytest
 
 from dioptre.confidence.reasons import Reason, State
-from dioptre.errors import InputError
-from dioptre.focusing.depths import Subject
+from dioptre.errors import InputError, MethodError
 from dioptre.focusing.focus import DEFAULT_METHOD, focus
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.grid import FocusGrid
@@ -70,7 +68,7 @@ LEFT_ROI, RIGHT_ROI = (0, 0, SIZE, SIZE), (SIZE, 0, SIZE, SIZE)
 def assert_sharp_at(result: FocusResult, index: int) -> None:
     assert result.state is State.FOCUSED, result.reasons
     assert result.index == index
-    assert abs(result.position - index) <= 0.5
+    assert abs(result.subindex - index) <= 0.5
     assert result.confidence > 0.9
     assert result.reasons == ()
 
@@ -242,7 +240,7 @@ def write_pictures(folder: Path, green: np.ndarray) -> np.ndarray:
 
 def test_a_folder_of_pictures_in_numeric_order(tmp_path: Path, green: np.ndarray) -> None:
     codes = write_pictures(tmp_path, green)
-    result = focus(tmp_path, dioptres=GRID.dioptres)
+    result = focus(tmp_path, grid=GRID.dioptres)
     assert_sharp_at(result, NEAR)
     np.testing.assert_array_equal(result.scores, focus(codes).scores)
 
@@ -264,14 +262,12 @@ def test_the_slices_of_a_focal_stack_may_come_in_any_order(views: np.ndarray) ->
     np.testing.assert_array_equal(result.scores, focus(views).scores)
 
 
-def test_dioptres_may_overrule_those_of_a_focal_stack(views: np.ndarray) -> None:
-    result = focus(FocalStack.full(views[None]), dioptres=GRID.dioptres)
-    assert result.dioptres == focus(views, grid=GRID).dioptres
-
-
-def test_micrometres_may_overrule_the_positions_of_a_focal_stack(views: np.ndarray) -> None:
-    result = focus(FocalStack.full(views[None]), positions_um=np.arange(float(N)))
-    assert result.position_um == pytest.approx(result.position)
+def test_a_grid_may_overrule_that_of_a_focal_stack(views: np.ndarray) -> None:
+    stack = FocalStack.full(views[None], GRID)
+    result = focus(stack, grid="0:2.5um")
+    assert (result.unit, result.dioptres) == ("um", None)
+    assert result.position == pytest.approx(2.5 * result.subindex)
+    assert focus(FocalStack.full(views[None]), grid=GRID).dioptres == focus(stack).dioptres
 
 
 def test_a_focal_stack_keeps_the_codes_of_its_views(views: np.ndarray) -> None:
@@ -292,42 +288,58 @@ def test_a_focal_stack_of_several_scenes_or_some_slices_is_refused(views: np.nda
 
 def test_without_positions_only_the_slice_is_known(views: np.ndarray) -> None:
     result = focus(views)
-    assert (result.dioptres, result.distance_m, result.position_um) == (None, None, None)
+    assert (result.dioptres, result.distance_m) == (None, None)
+    assert (result.unit, result.position) == ("slice", result.subindex)
 
 
 def assert_found_at_plane(result: FocusResult) -> None:
     assert result.dioptres is not None
     assert result.dioptres == pytest.approx(GRID.dioptres[NEAR], abs=np.diff(GRID.dioptres)[0] / 2)
     assert result.distance_m == pytest.approx(1 / result.dioptres)
-    assert result.position_um is None
 
 
-def test_a_grid_gives_dioptres_and_metres(views: np.ndarray) -> None:
+def test_slices_whose_dioptres_are_known_are_answered_as_slices(views: np.ndarray) -> None:
     result = focus(views, grid=GRID)
     assert_found_at_plane(result)
-    assert result.dioptres == pytest.approx(GRID.index_to_dioptres(result.position))
+    assert (result.unit, result.position) == ("slice", result.subindex)
+    assert result.dioptres == pytest.approx(GRID.index_to_dioptres(result.subindex))
 
 
 @pytest.mark.parametrize("as_given", [np.asarray, list, tuple])
 def test_rising_dioptres(views: np.ndarray, as_given: Any) -> None:
-    result = focus(views, dioptres=as_given(GRID.dioptres.tolist()))
-    assert result.index == NEAR
+    result = focus(views, grid=as_given(GRID.dioptres.tolist()))
+    assert (result.index, result.unit) == (NEAR, "dioptres")
+    assert result.position == result.dioptres
     assert_found_at_plane(result)
 
 
 def test_falling_dioptres_answer_in_the_user_s_order(views: np.ndarray) -> None:
-    rising = focus(views, dioptres=GRID.dioptres)
-    falling = focus(views[::-1], dioptres=GRID.dioptres[::-1])
+    rising = focus(views, grid=GRID.dioptres)
+    falling = focus(views[::-1], grid=GRID.dioptres[::-1])
     assert_sharp_at(falling, N - 1 - NEAR)
-    assert falling.position == pytest.approx(N - 1 - rising.position)
-    assert falling.dioptres == pytest.approx(rising.dioptres)
+    assert falling.subindex == pytest.approx(N - 1 - rising.subindex)
+    assert falling.position == pytest.approx(rising.position)
+    assert falling.expected_error == pytest.approx(rising.expected_error)
     np.testing.assert_array_equal(falling.scores, rising.scores[::-1])
+    np.testing.assert_array_equal(falling.grid.positions, GRID.dioptres[::-1])
     assert falling.confidence == rising.confidence
     assert_found_at_plane(falling)
 
 
+def test_a_stack_that_is_told_to_run_near_to_far_keeps_its_order(views: np.ndarray) -> None:
+    grid = FocusGrid(np.arange(N) * 10.0, "steps", nearer=False)
+    result = focus(views[::-1], grid=grid)
+    assert_sharp_at(result, N - 1 - NEAR)
+    assert result.position == pytest.approx(10 * (N - 1 - NEAR), abs=5)
+    assert result.grid == grid
+    np.testing.assert_array_equal(result.scores, focus(views).scores[::-1])
+    shown = result.shown()
+    assert shown is not None
+    assert shown.slices == (N - 2 - NEAR, N - 1 - NEAR, N - NEAR)
+
+
 def test_infinity_is_no_distance_in_json(views: np.ndarray) -> None:
-    result = focus(views[NEAR:], dioptres=np.arange(float(N - NEAR)))
+    result = focus(views[NEAR:], grid=np.arange(float(N - NEAR)))
     assert result.distance_m == np.inf
     assert result.to_json()["distance_m"] is None
 
@@ -335,30 +347,54 @@ def test_infinity_is_no_distance_in_json(views: np.ndarray) -> None:
 @pytest.mark.parametrize("direction", [1, -1])
 def test_micrometres_rising_or_falling(views: np.ndarray, direction: int) -> None:
     um = 100.0 + direction * 2.5 * np.arange(N)
-    result = focus(views, positions_um=um)
+    result = focus(views, grid=FocusGrid(um, "um"))
     assert_sharp_at(result, NEAR)
-    assert result.position_um == pytest.approx(100.0 + direction * 2.5 * result.position)
-    assert result.dioptres is None
+    assert result.position == pytest.approx(100.0 + direction * 2.5 * result.subindex)
+    assert (result.unit, result.dioptres) == ("um", None)
+    assert result.verdict.expected_error is not None
+    assert result.expected_error == pytest.approx(2.5 * result.verdict.expected_error)
+
+
+def test_positions_may_be_told_in_words(tmp_path: Path, views: np.ndarray, green: np.ndarray) -> None:
+    result = focus(views, grid="100:-2.5um")
+    assert (result.index, result.unit) == (NEAR, "um")
+    assert result.position == pytest.approx(100.0 - 2.5 * result.subindex)
+    write_pictures(tmp_path, green)
+    assert focus(tmp_path, grid="names:steps").position == pytest.approx(NEAR, abs=0.5)
+
+
+def test_a_network_is_refused_slices_of_which_nothing_is_known() -> None:
+    """Also 49 of them, which are not for that the slices of the paper's phone."""
+    stack = np.random.default_rng(0).random((49, 2, 128, 128))
+    for key in ("l2a-stack-green", "dioptre-any-dp"):
+        for grid in (None, FocusGrid(range(49)), "0:0.5um"):
+            with pytest.raises(MethodError, match=f"{key} is a network and must know where the slices were"):
+                focus(stack, key, grid=grid)
+        assert focus(stack, key, grid="learnaf").method == key
 
 
 @pytest.mark.parametrize(
-    ("positions", "message"),
+    ("grid", "message"),
     [
-        ({"dioptres": np.arange(5.0)}, "13 slices, but 5 positions"),
-        ({"positions_um": np.arange(14.0)}, "13 slices, but 14 positions"),
-        ({"grid": FocusGrid.learnaf()}, "13 slices, but 49 positions"),
-        ({"dioptres": GRID.dioptres[[0, 2, 1, *range(3, N)]]}, "must rise or fall.*sort"),
-        ({"positions_um": np.zeros(N)}, "must rise or fall"),
-        ({"dioptres": np.full(N, np.nan)}, "must rise or fall"),
-        ({"grid": GRID, "dioptres": GRID.dioptres}, "give the positions once"),
-        ({"dioptres": GRID.dioptres, "positions_um": np.arange(13.0)}, "give the positions once"),
+        (np.arange(5.0), "13 slices, but 5 positions"),
+        (FocusGrid(np.arange(14.0), "um"), "13 slices, but 14 positions"),
+        (FocusGrid.learnaf(), "13 slices, but 49 positions"),
+        ("pixel3", "13 slices, but 49 positions"),
+        ("0:0.5:10um", "21 positions for 13 slices"),
+        (GRID.dioptres[[0, 2, 1, *range(3, N)]], "must rise or fall.*sort"),
+        (np.zeros(N), "must rise or fall"),
+        (np.full(N, np.nan), "positions are finite, not nan"),
     ],
 )
-def test_positions_that_do_not_fit_are_refused(
-    views: np.ndarray, positions: dict[str, Any], message: str
-) -> None:
+def test_positions_that_do_not_fit_are_refused(views: np.ndarray, grid: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        focus(views, **positions)
+        focus(views, grid=grid)
+
+
+@pytest.mark.parametrize("gone", ["dioptres", "positions_um", "positions", "camera"])
+def test_positions_enter_by_one_argument(views: np.ndarray, gone: str) -> None:
+    with pytest.raises(InputError, match=f"no argument '{gone}'"):
+        focus(views, **{gone: GRID.dioptres})
 
 
 # Regions
@@ -369,7 +405,7 @@ def test_a_region_decides_what_is_focused(side_by_side: np.ndarray, roi: tuple[i
     result = focus(side_by_side, roi=roi, grid=GRID)
     assert_sharp_at(result, index)
     assert result.roi == Roi(*roi)
-    assert result.regions == ()
+    assert result.depths == ()
 
 
 def test_a_region_is_x_y_width_height(side_by_side: np.ndarray) -> None:
@@ -385,46 +421,32 @@ def test_no_region_is_the_whole_picture(side_by_side: np.ndarray) -> None:
     np.testing.assert_array_equal(focus(side_by_side, roi=(0, 0, 2 * SIZE, SIZE)).scores, whole.scores)
 
 
-def test_the_most_confident_region_decides(side_by_side: np.ndarray) -> None:
+def test_a_list_of_regions_is_answered_by_a_list_of_results(side_by_side: np.ndarray) -> None:
+    results = focus(side_by_side, roi=[RIGHT_ROI, LEFT_ROI], grid=GRID)
+    assert [one.roi for one in results] == [Roi(*RIGHT_ROI), Roi(*LEFT_ROI)]
+    for result, index in zip(results, (FAR, NEAR), strict=True):
+        assert_sharp_at(result, index)
+        np.testing.assert_array_equal(result.scores, focus(side_by_side, roi=result.roi).scores)
+        assert result.shown() is not None
+
+
+def test_a_list_of_one_region_is_answered_by_a_list(side_by_side: np.ndarray) -> None:
+    (result,) = focus(side_by_side, roi=[RIGHT_ROI])
+    assert (result.index, result.roi) == (FAR, Roi(*RIGHT_ROI))
+
+
+def test_each_region_of_a_stack_from_near_to_far_is_answered_in_its_order(side_by_side: np.ndarray) -> None:
+    near, far = focus(side_by_side[::-1], roi=[LEFT_ROI, RIGHT_ROI], grid=GRID.dioptres[::-1])
+    assert (near.index, far.index) == (N - 1 - NEAR, N - 1 - FAR)
+    assert_found_at_plane(near)
+
+
+def test_a_region_that_fails_says_so_beside_others(side_by_side: np.ndarray) -> None:
     noise = np.random.default_rng(0).uniform(0.3, 0.31, side_by_side[..., :SIZE].shape)
     stack = np.concatenate([noise, side_by_side[..., SIZE:]], axis=3)
-    result = focus(stack, roi=[LEFT_ROI, RIGHT_ROI])
-    assert_sharp_at(result, FAR)
-    assert result.roi == Roi(*RIGHT_ROI)
-    assert [region.roi for region in result.regions] == [Roi(*LEFT_ROI), Roi(*RIGHT_ROI)]
-    assert result.regions[0].state is State.FAILED
-    assert result.confidence == max(region.confidence for region in result.regions)
-
-
-@pytest.mark.parametrize("rois", [[LEFT_ROI, RIGHT_ROI], [RIGHT_ROI, LEFT_ROI]])
-def test_the_nearest_region_decides(side_by_side: np.ndarray, rois: list[tuple[int, ...]]) -> None:
-    result = focus(side_by_side, roi=rois, grid=GRID, subject=Subject.NEAREST)
-    assert result.index == NEAR
-    assert result.roi == Roi(*LEFT_ROI)
-    assert sorted(region.index for region in result.regions) == [FAR, NEAR]
-
-
-def test_the_nearest_region_of_a_stack_from_near_to_far(side_by_side: np.ndarray) -> None:
-    result = focus(
-        side_by_side[::-1], roi=[RIGHT_ROI, LEFT_ROI], dioptres=GRID.dioptres[::-1], subject="nearest"
-    )
-    assert result.index == N - 1 - NEAR
-    assert_found_at_plane(result)
-
-
-def test_a_near_region_that_failed_does_not_decide(side_by_side: np.ndarray) -> None:
-    stack = side_by_side.copy()
-    stack[:, :, :, :SIZE] = np.linspace(0.1, 0.9, N, dtype=np.float32)[:, None, None, None]
-    result = focus(stack, roi=[LEFT_ROI, RIGHT_ROI], grid=GRID, subject="nearest")
-    assert result.index == FAR
-
-
-def test_regions_that_all_fail_give_the_best_guess() -> None:
-    blank = np.full((7, 64, 128), 0.3)
-    result = focus(blank, roi=[LEFT_ROI, RIGHT_ROI], subject="nearest")
-    assert result.state is State.FAILED
-    assert result.reasons == (Reason.FLAT_CURVE,)
-    assert len(result.regions) == 2
+    blank, far = focus(stack, roi=[LEFT_ROI, RIGHT_ROI])
+    assert blank.state is State.FAILED
+    assert_sharp_at(far, FAR)
 
 
 @pytest.mark.parametrize(
@@ -446,7 +468,7 @@ def test_regions_that_do_not_fit_are_refused(side_by_side: np.ndarray, roi: Any,
 
 def test_an_unknown_subject_is_refused(side_by_side: np.ndarray) -> None:
     with pytest.raises(ValueError, match="farthest"):
-        focus(side_by_side, roi=[LEFT_ROI, RIGHT_ROI], subject="farthest")
+        focus(side_by_side, roi=LEFT_ROI, subject="farthest")
 
 
 # Methods
@@ -496,29 +518,24 @@ def test_a_result_says_which_method_and_what_it_scored(green: np.ndarray) -> Non
     assert result.scores.argmax() == result.index
 
 
-def test_json_is_complete_and_plain(side_by_side: np.ndarray) -> None:
-    result = focus(side_by_side, roi=[LEFT_ROI, RIGHT_ROI], grid=GRID)
-    plain = json.loads(json.dumps(result.to_json(), allow_nan=False))
-    assert set(plain) == {field.name for field in fields(FocusResult)} - {"preview"}
-    assert plain["index"] == result.index
-    assert plain["position"] == result.position
-    assert plain["dioptres"] == result.dioptres
-    assert plain["distance_m"] == result.distance_m
-    assert plain["state"] == "focused"
-    assert plain["roi"] == list(result.roi or ())
+def test_json_says_what_the_result_does(side_by_side: np.ndarray) -> None:
+    result = focus(side_by_side, roi=LEFT_ROI, grid=GRID)
+    plain = json.loads(json.dumps(result.to_json(full=True), allow_nan=False))
+    for name in ("index", "subindex", "position", "dioptres", "distance_m", "confidence", "risk", "method"):
+        assert plain[name] == getattr(result, name)
+    assert plain["expected_error"] == result.expected_error
+    assert (plain["state"], plain["unit"], plain["roi"]) == ("focused", "slice", list(LEFT_ROI))
     assert plain["scores"] == result.scores.tolist()
-    assert [region["index"] for region in plain["regions"]] == [NEAR, FAR]
 
 
 def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> None:
     broken = green.copy()
     broken[2] = np.nan
-    result = focus(broken, dioptres=np.arange(float(N)))
-    plain = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    result = focus(broken, grid=np.arange(float(N)))
+    plain = json.loads(json.dumps(result.to_json(full=True), allow_nan=False))
     assert plain["scores"][2] is None
     assert "not-finite" in plain["reasons"]
     assert plain["state"] == "failed"
-    assert plain["position_um"] is None
 
 
 def test_an_unknown_subject_is_refused_whatever_the_regions(views: np.ndarray) -> None:

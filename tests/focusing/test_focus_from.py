@@ -72,6 +72,34 @@ def test_one_look_names_the_position() -> None:
     assert Hopeful.seen.indices.tolist() == [[7]]
 
 
+def test_a_look_is_taken_and_answered_in_the_unit_of_the_grid() -> None:
+    grid = FocusGrid(100.0 + 2.5 * np.arange(N), "um", FocusGrid.learnaf().dioptres)
+    found = focus_from(look(0.3), at=117.5, grid=grid, risk=TAKEN)
+    assert Hopeful.seen is not None
+    assert Hopeful.seen.indices.tolist() == [[7]]
+    assert (found.index, found.unit, found.looks) == (30, "um", (117.5,))
+    assert found.position == pytest.approx(175.0, abs=0.5)
+    assert found.verdict.expected_error is not None
+    assert found.expected_error == pytest.approx(2.5 * found.verdict.expected_error)
+
+
+def test_a_look_on_a_grid_that_runs_near_to_far_is_answered_in_its_order() -> None:
+    grid = FocusGrid.learnaf().turned()
+    found = focus_from(look(0.3), at=7, grid=grid, risk=TAKEN)
+    assert Hopeful.seen is not None
+    assert Hopeful.seen.indices.tolist() == [[7]]  # slice 7 of 48 to 0 is the far one, whatever its index
+    assert (found.position, found.index, found.looks) == (pytest.approx(30, abs=0.1), 18, (7.0,))
+    assert found.scores.argmax() == 18
+    assert found.grid == grid
+
+
+def test_dioptres_without_a_unit_are_where_a_lens_can_go() -> None:
+    dioptres = FocusGrid.learnaf().dioptres
+    found = focus_from(look(0.3), at=float(dioptres[7]), grid=dioptres.tolist(), risk=TAKEN)
+    assert (found.unit, found.index, found.looks) == ("dioptres", 30, (dioptres[7],))
+    assert found.position == pytest.approx(dioptres[30], abs=0.05)
+
+
 def test_two_views_go_to_the_method_for_two() -> None:
     assert focus_from(look(0.2, views=2), at=0).method == "dioptre-single-dp"
 
@@ -101,7 +129,7 @@ def test_codes_and_regions_are_those_of_focus() -> None:
 @pytest.mark.parametrize(
     ("frame", "arguments", "sentence"),
     [
-        (look(0.3), {"at": 49}, r"positions 0\.\.48, not 49"),
+        (look(0.3), {"at": 49}, r"positions go from 0 to 48 \(slice\), not to 49"),
         (look(0.3), {"at": 1, "method": "dioptre-single-dp"}, "needs the left and the right view"),
         (look(0.3), {"at": 1, "method": "two-step"}, "takes 2 looks, not one look"),
         (look(0.3), {"at": 1, "method": "local-ratio-1"}, "takes a whole stack, not one look"),
@@ -140,8 +168,10 @@ def test_several_looks_go_to_the_method_for_them() -> None:
         ([(look(0.3), 7), (look(0.3)[:32], 8)], {}, r"\(64, 96\) and float64 \(32, 96\)"),
         ([(look(0.3), 7)] * 3, {"method": "two-step"}, "takes 2 looks, not 3 looks"),
         (look(0.3), {}, "say where the lens was"),
-        (look(0.3), {"at": True}, "not True"),
-        (look(0.3), {"at": -1}, "not -1"),
+        (look(0.3), {"at": True}, r"a position is a number \(slice\), not True"),
+        (look(0.3), {"at": -1}, "from 0 to 48 .slice., not to -1"),
+        (look(0.3), {"at": 17.5}, r"there is no position 17\.5 \(slice\): the nearest is 17"),
+        (look(0.3), {"at": 17, "grid": "pixel3"}, "from 0.255694 to 9.80296 .dioptres., not to 17"),
         (look(0.3), {"at": 1, "where": (0.1, np.nan)}, r"each in \[-1, 1\]"),
         (look(0.3), {"at": 1, "where": (2.0, 0.0)}, r"each in \[-1, 1\]"),
         (look(0.3), {"at": 1, "roi": (0, 0, np.nan, 32)}, "whole pixels"),
@@ -189,8 +219,8 @@ def test_two_sides_are_ambiguous_and_both_are_candidates() -> None:
     found = ask(two_sides(0.4, 0.6))
     assert found.state is State.FAILED
     assert found.reasons == (Reason.AMBIGUOUS,)
-    assert [one.index for one in found.candidates] == [30, 10]
-    assert [one.probability for one in found.candidates] == pytest.approx([0.6, 0.4], abs=0.01)
+    assert [one.index for one in found.verdict.candidates] == [30, 10]
+    assert [one.probability for one in found.verdict.candidates] == pytest.approx([0.6, 0.4], abs=0.01)
     assert found.to_json()["candidates"][0]["index"] == 30
 
 

@@ -52,7 +52,7 @@ def alone(frames: np.ndarray, method: str, size: int = SIZE, stride: int = STRID
     lattice = PatchLattice(*frames.shape[2:], size, stride)
     rois = [(int(x), int(y), size, size) for y in lattice.row_starts for x in lattice.col_starts]
     grid = FocusGrid.uniform(n=SLICES)
-    return list(focus(frames, method, grid=grid, roi=rois, risk=0.999).regions)
+    return focus(frames, method, grid=grid, roi=rois, risk=0.999)
 
 
 def test_a_map_unpacks_as_index_and_confidence(found: FocusMap) -> None:
@@ -97,6 +97,27 @@ def test_index_and_dioptres_are_those_of_focus_on_each_patch(method: str) -> Non
     assert found.dioptres is not None
     np.testing.assert_allclose(found.dioptres.ravel(), [one.dioptres for one in regions], atol=1e-3)
     assert found.method == method
+
+
+def test_positions_are_between_slices_in_the_unit_of_the_grid(frames: np.ndarray, found: FocusMap) -> None:
+    assert found.unit == "slice"
+    np.testing.assert_allclose(found.position, found.index, atol=0.5)
+    um = focus_map(frames, size=SIZE, stride=STRIDE, grid="100:2.5um")
+    assert (um.unit, um.dioptres) == ("um", None)
+    np.testing.assert_allclose(um.position, 100 + 2.5 * found.position)
+    dioptres = focus_map(frames, size=SIZE, stride=STRIDE, grid=FocusGrid.uniform(n=SLICES).dioptres)
+    np.testing.assert_allclose(dioptres.position, found.dioptres)
+    assert dioptres.position is dioptres.dioptres
+
+
+def test_a_stack_from_near_to_far_is_mapped_in_its_own_order(frames: np.ndarray, found: FocusMap) -> None:
+    grid = FocusGrid.uniform(n=SLICES).turned()
+    turned = focus_map(frames[::-1], size=SIZE, stride=STRIDE, grid=grid)
+    clear = found.focused
+    np.testing.assert_array_equal(turned.index[clear], SLICES - 1 - found.index[clear])
+    np.testing.assert_allclose(turned.position[clear], found.position[clear], atol=1e-6)
+    np.testing.assert_allclose(turned.dioptres[clear], found.dioptres[clear], atol=1e-6)
+    assert turned.grid == grid
 
 
 @pytest.mark.parametrize("size", [33, 50, 64, 100])
@@ -190,6 +211,7 @@ def test_white_patches_are_not_focused(frames: np.ndarray) -> None:
         ({"size": 113}, InputError, "patches of 113 pixels"),
         ({"stride": 0}, InputError, "at stride 0"),
         ({"grid": FocusGrid.uniform(n=9)}, InputError, "15 slices, but 9 positions"),
+        ({"grid": "0:1:4um"}, InputError, "5 positions for 15 slices"),
         ({"black": 2.0, "white": 1.0}, InputError, "white must lie above black"),
     ],
 )

@@ -27,9 +27,11 @@ def test_what_json_has_no_word_for_becomes_a_list_or_a_string() -> None:
 
 
 def test_a_result_whose_numbers_are_not_finite_is_json() -> None:
-    step = Step(Act.LOOK, 3, 0.1, 0.1, position=math.inf, score=-math.inf, confidence=math.nan)
+    step = Step(Act.LOOK, 3, math.inf, "um", 0.1, 0.1, score=-math.inf, confidence=math.nan)
     result = focus(np.random.default_rng(0).random((5, 32, 32)))
-    result = replace(result, trace=(step,), position=math.nan, risk=math.inf, lens_error=math.inf)
-    plain = json.loads(json.dumps(result.to_json(), allow_nan=False))
-    assert (plain["position"], plain["risk"], plain["lens_error"]) == (None, None, None)
+    verdict = replace(result.verdict, risk=math.inf, expected_error=math.inf, confidence=math.nan)
+    result = replace(result, trace=(step,), verdict=verdict, left_at=math.nan)
+    plain = json.loads(json.dumps(result.to_json(full=True), allow_nan=False))
+    for name in ("risk", "expected_error", "confidence", "left_at"):
+        assert plain[name] is None
     assert (plain["trace"][0]["position"], plain["trace"][0]["score"]) == (None, None)

@@ -148,7 +148,7 @@ def test_another_ladder_is_refused_by_what_was_made_for_one(key: str) -> None:
     focuser = METHODS[key].build()
     shorter = focuser.refusal(FocusGrid.uniform(n=20), (SIZE, SIZE), 2)
     elsewhere = focuser.refusal(FocusGrid.uniform(5.0, 0.3, 49), (SIZE, SIZE), 2)
-    unknown = focuser.refusal(FocusGrid.unknown(49), (SIZE, SIZE), 2)
+    unknown = focuser.refusal(FocusGrid(range(49)), (SIZE, SIZE), 2)
     assert (unknown is None) != (key in CALIBRATED)
     if key in CALIBRATED:
         assert "for a ladder of 49 positions, not 20" in str(shorter)
@@ -169,7 +169,7 @@ def test_what_is_refused_is_a_method_error_when_scored(key: str) -> None:
     row, n = METHODS[key], 49
     looks = n if row.looks == WHOLE else max(1, row.looks)
     small = FocalStack(
-        np.full((1, looks, 2, 15, 15), 0.5, np.float32), np.arange(looks)[None], FocusGrid.unknown(n)
+        np.full((1, looks, 2, 15, 15), 0.5, np.float32), np.arange(looks)[None], FocusGrid(range(n))
     )
     with pytest.raises(MethodError, match="15"):
         row.build().scores(small)

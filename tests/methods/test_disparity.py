@@ -169,7 +169,7 @@ def test_a_periodic_texture_is_ambiguous_and_not_confident(key: str) -> None:
     result = dioptre.focus_from(pixels.astype(np.float32), at=24, method=key, white=1.0)
     assert result.state is State.FAILED
     assert Reason.AMBIGUOUS in result.reasons or Reason.UNSURE in result.reasons
-    assert len(result.candidates) > 1
+    assert len(result.verdict.candidates) > 1
     assert result.confidence <= 0.5
 
 

@@ -24,7 +24,7 @@ def blurred(sharp: np.ndarray, at: int, slices: int = SLICES) -> np.ndarray:
 
 
 def stack_of(slices: np.ndarray) -> FocalStack:
-    return FocalStack.full(slices.astype(np.float32)[None, :, None], FocusGrid.unknown(len(slices)))
+    return FocalStack.full(slices.astype(np.float32)[None, :, None], FocusGrid(range(len(slices))))
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_focus_finds_what_scores_find(rng: np.random.Generator) -> None:
     result = focus(slices, KEY)
     assert result.index == 9
     np.testing.assert_allclose(result.scores, scores(stack_of(slices), [KEY])[KEY][0], rtol=1e-9)
-    turned = focus(slices[::-1], KEY, dioptres=np.linspace(5, 1, SLICES))
+    turned = focus(slices[::-1], KEY, grid=np.linspace(5, 1, SLICES))
     assert turned.index == SLICES - 1 - 9
 
 
@@ -112,7 +112,7 @@ def test_scores_of_several_scenes_in_any_order_are_those_of_each(rng: np.random.
     shuffled = FocalStack(
         np.stack([one[at] for one, at in zip(pixels, indices, strict=True)]),
         indices,
-        FocusGrid.unknown(SLICES),
+        FocusGrid(range(SLICES)),
     )
     found = METHODS[KEY].build().scores(shuffled)
     for one, mine in zip(slices, found, strict=True):

@@ -1,11 +1,12 @@
 """What a sweep tells of a camera, on simulated cameras of three makes."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dioptre.cameras.blur_units import FocusSteps
+from dioptre.cameras.camera_files import describe
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.cameras.simulated import SimulatedCamera
 from dioptre.errors import InputError
@@ -15,8 +16,7 @@ from dioptre.pipeline.camera_fit import disparity, fit_blur, fit_disc, fit_line,
 from dioptre.pipeline.camera_model import (
     MeasuredCamera,
     measure_camera,
-    own_scale,
-    positions_in,
+    scale_of,
     write_camera,
 )
 from dioptre.pipeline.settings import Sweep
@@ -25,16 +25,16 @@ from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.lens import Actuator, VoiceCoil
 from dioptre.simulate.live_scene import draw_target
 
-LADDERS = {
+GRIDS = {
     "pixel3": FocusGrid.learnaf(),
-    "machine-vision-16mm": FocusGrid(np.linspace(1.2, 2.8, 33)),
-    "dslr-50mm": FocusGrid(np.linspace(1.0, 1.16, 33)),
+    "machine-vision-16mm": FocusGrid.of_dioptres(np.linspace(1.2, 2.8, 33)),
+    "dslr-50mm": FocusGrid.of_dioptres(np.linspace(1.0, 1.16, 33)),
 }
 
 
 def before_target(make: str, actuator: Actuator, settle_s: float = 0.05) -> SimulatedCamera:
     rng = np.random.default_rng(1)
-    camera = replace(MAKES[make](), grid=LADDERS[make])
+    camera = replace(MAKES[make](), grid=GRIDS[make])
     stage = draw_target(camera, PhoneOptics(), rng, Conditions())
     return SimulatedCamera(stage, VoiceCoil(camera, actuator, 0.0, rng), rng, settle_s=settle_s)
 
@@ -43,7 +43,7 @@ def growth_of(camera: CameraModel, depth: float) -> float:
     return 1e3 * float(depth_to_blur(camera, depth + 1e-3, depth))
 
 
-@pytest.fixture(scope="module", params=list(LADDERS))
+@pytest.fixture(scope="module", params=list(GRIDS))
 def found(request: pytest.FixtureRequest) -> tuple[MeasuredCamera, SimulatedCamera]:
     camera = before_target(request.param, replace(Actuator.exact(), play_um=8.0, settling_s=0.0))
     return measure_camera(camera, request.param, Sweep()), camera
@@ -82,9 +82,12 @@ def test_the_file_is_what_the_networks_are_told(
     measured, camera = found
     path = tmp_path_factory.mktemp("camera") / "mine.toml"
     write_camera(measured, path)
-    steps = FocusSteps.from_toml(path)
-    assert (steps.unit, steps.growth_px, steps.name) == ("dioptres", measured.growth_px, measured.name)
-    assert steps.travel == (float(camera.grid.dioptres[0]), float(camera.grid.dioptres[-1]))
+    told = describe(path)
+    assert (told.unit, told.growth_px, told.name) == ("dioptres", measured.growth_px, measured.name)
+    assert told.travel == (float(camera.grid.dioptres[0]), float(camera.grid.dioptres[-1]))
+    filled = FocusGrid(camera.grid.positions, dioptres=camera.grid.dioptres, camera=path)
+    per_slice = np.gradient(camera.grid.dioptres)
+    np.testing.assert_allclose(filled.blur_per_unit_px, measured.growth_px * per_slice)
 
 
 def test_a_lens_that_has_settled_needs_no_more_time(found: tuple[MeasuredCamera, SimulatedCamera]) -> None:
@@ -131,8 +134,48 @@ def test_a_shift_of_views_is_read_off() -> None:
         assert disparity(views) == pytest.approx(truth, abs=0.05)
 
 
-def test_positions_are_told_in_the_unit_of_the_file() -> None:
-    camera = before_target("pixel3", Actuator.exact())
-    assert own_scale(camera)[1] == "dioptres"
-    assert positions_in(camera, "dioptres") is None
-    assert positions_in(camera, "positions") == [float(one) for one in range(49)]
+@dataclass(eq=False)
+class Focuser:
+    """A phone whose driver counts in steps, from the far end or from the near one."""
+
+    phone: SimulatedCamera
+    grid: FocusGrid
+
+    @property
+    def views(self) -> int:
+        return self.phone.views
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.phone.shape
+
+    @property
+    def where(self) -> tuple[float, float] | None:
+        return self.phone.where
+
+    def capture(self, index: int) -> np.ndarray:
+        return self.phone.capture(index if self.grid.far_to_near else 48 - index)
+
+
+@pytest.mark.parametrize("nearer", [True, False])
+def test_a_file_is_in_the_driver_s_own_unit_and_says_which_way_is_near(nearer: bool, tmp_path: Path) -> None:
+    phone = before_target("pixel3", Actuator.exact())
+    focuser = Focuser(phone, FocusGrid(range(0, 4900, 100), "steps", nearer=nearer))
+    measured = measure_camera(focuser, "mine", Sweep(every=2))
+    assert measured.unit == "steps"
+    assert (measured.far, measured.near) == ((0, 4800) if nearer else (4800, 0))
+    per_step = growth_of(phone.stage.camera, phone.stage.depth) * np.diff(phone.grid.dioptres).mean() / 100
+    assert measured.growth_px == pytest.approx(per_step if nearer else -per_step, rel=0.2)
+    truth = phone.truth if nearer else 48 - phone.truth
+    assert measured.focus == pytest.approx(100 * truth, abs=100)
+    write_camera(measured, tmp_path / "mine.toml")
+    grid = FocusGrid(focuser.grid.positions, "steps", camera=tmp_path / "mine.toml")
+    assert grid.nearer is nearer
+
+
+def test_a_file_is_written_in_the_grid_s_unit_and_of_slices_in_their_dioptres() -> None:
+    positions, unit = scale_of(FocusGrid.learnaf())
+    assert (unit, positions.tolist()) == ("dioptres", FocusGrid.learnaf().dioptres.tolist())
+    assert scale_of(FocusGrid(range(9)))[1] == "slice"
+    positions, unit = scale_of(FocusGrid([3.0, 2.0, 0.5], "um", nearer=True))
+    assert (unit, positions.tolist()) == ("um", [3.0, 2.0, 0.5])

@@ -28,7 +28,7 @@ FRAMES = 2 * len(SLICES)
 @pytest.fixture(scope="module", autouse=True)
 def short_ladder() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(published, "GRID", FocusGrid(FocusGrid.learnaf().dioptres[::15]))
+        patch.setattr(published, "GRID", FocusGrid.of_dioptres(FocusGrid.learnaf().dioptres[::15]))
         patch.setattr(os, "fsync", lambda _: None)
         yield
 

@@ -198,7 +198,7 @@ def test_patches_without_room_are_dropped(patches: Path, camera: str, tmp_path: 
 def test_another_camera_is_refused(patches: Path, camera: str, frames: np.ndarray, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not where the camera pixel3 has them"):
         register(patches, tmp_path / "out", Registration(), None, ignore)
-    unknown = write_patches(tmp_path / "unknown", frames, replace(FORMAT, grid=FocusGrid.unknown(6)))
+    unknown = write_patches(tmp_path / "unknown", frames, replace(FORMAT, grid=FocusGrid(range(6))))
     assert register(unknown, tmp_path / "out", Registration(camera=camera), None, ignore).kept == 4
     with pytest.raises(ValueError, match="6 slices, but the camera pixel3 49"):
         register(unknown, tmp_path / "refused", Registration(), None, ignore)

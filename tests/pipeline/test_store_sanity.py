@@ -19,7 +19,7 @@ from dioptre.store.labels import code_to_metres, metres_to_code
 from dioptre.store.patches import StoreFormat, StoreWriter
 
 # Every third position of the published ladder, small patches: enough to plant a fault in.
-CAMERA = replace(CameraModel.pixel3(), grid=FocusGrid(FocusGrid.learnaf().dioptres[::3]))
+CAMERA = replace(CameraModel.pixel3(), grid=FocusGrid.of_dioptres(FocusGrid.learnaf().dioptres[::3]))
 SIZE, PATCHES = 64, 36
 FORMAT = StoreFormat(CAMERA.grid, SIZE, 2, 1024.0, 16368.0, rows_per_native=1)
 
@@ -174,7 +174,7 @@ def test_one_view_and_an_unknown_ladder_will_do(
     tmp_path: Path, planes: tuple[np.ndarray, np.ndarray]
 ) -> None:
     codes, dioptres = planes
-    form = replace(FORMAT, views=1, grid=FocusGrid.unknown(len(CAMERA.grid)))
+    form = replace(FORMAT, views=1, grid=FocusGrid(range(len(CAMERA.grid))))
     report = write(tmp_path, codes[:, :, :1], dioptres, form)
     assert report.flags == ()
     assert report.disparity_cols is None

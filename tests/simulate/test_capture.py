@@ -106,7 +106,14 @@ def test_the_left_phone_sees_the_same_scene_nearer(surfaces: list[np.ndarray]) -
     "camera",
     [
         CameraModel(50.0, 2.8, 6.0, (1000, 1500), FocusGrid.uniform(10.0, 0.7, 24), name="slr"),
-        CameraModel(20.0, 1.0, 3.45, (400, 600), FocusGrid(np.linspace(9.95, 10.05, 15)), name="microscope"),
+        CameraModel(
+            20.0,
+            1.0,
+            3.45,
+            (400, 600),
+            FocusGrid.of_dioptres(np.linspace(9.95, 10.05, 15)),
+            name="microscope",
+        ),
     ],
     ids=lambda camera: camera.name,
 )

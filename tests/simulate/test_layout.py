@@ -63,7 +63,7 @@ def test_beyond_is_the_signed_distance_in_indices() -> None:
 
 
 def test_also_a_ladder_that_reaches_infinity_has_something_beyond_its_far_end() -> None:
-    grid = FocusGrid(np.linspace(0.0, 5.0, 26))
+    grid = FocusGrid.of_dioptres(np.linspace(0.0, 5.0, 26))
     signed = [beyond(grid, depth) for depth in depths(Layout(beyond=1.0), 60, grid)]
     assert -14 <= min(signed) < -8
     assert 8 < max(signed) <= 14

@@ -75,8 +75,8 @@ def test_nd2_and_czi_are_read_and_refused_when_damaged(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         pictures = read_pictures(tmp_path / name)
         np.testing.assert_array_equal(pictures.codes[:, 0], CODES)
-        assert pictures.um is not None
-        np.testing.assert_allclose(pictures.um, [0.0, 0.5, 1.0, 1.5])
+        assert pictures.grid is not None
+        np.testing.assert_allclose(pictures.grid.positions, [0.0, 0.5, 1.0, 1.5])
         for damaged in (content[:200], content[: len(content) // 2], b"", b"hello"):
             (tmp_path / name).write_bytes(damaged)
             assert name in refusal(tmp_path / name)

@@ -202,7 +202,7 @@ def test_ome_zarr_has_axes_channels_and_a_step(tmp_path):
     group.attrs["omero"] = {"channels": [{"label": one} for one in ("DAPI", "GFP", "Cy5")]}
     (found,) = open_stacks(tmp_path / "s.zarr", Wanted(time=1, channel="gfp"))
     np.testing.assert_array_equal(found.codes[:, 0], stack[1, 1])
-    np.testing.assert_allclose(found.um, [0.0, 0.3, 0.6, 0.9])
+    np.testing.assert_allclose(found.grid.positions, [0.0, 0.3, 0.6, 0.9])
     assert len(open_stacks(tmp_path / "s.zarr")) == 6
 
 
@@ -246,7 +246,7 @@ def test_nd2_is_read_frame_by_frame(tmp_path, monkeypatch):
     (tmp_path / "s.nd2").write_bytes(b"")
     (found,) = open_stacks(tmp_path / "s.nd2", Wanted(channel="b", time=1))
     np.testing.assert_array_equal(found.codes[:, 0], stack[1, :, 1])
-    np.testing.assert_array_equal(found.um, [0.0, 2.0, 4.0, 6.0])
+    np.testing.assert_array_equal(found.grid.positions, [0.0, 2.0, 4.0, 6.0])
 
 
 def test_czi_scenes_are_positions(tmp_path, monkeypatch):
@@ -275,7 +275,7 @@ def test_czi_scenes_are_positions(tmp_path, monkeypatch):
     (tmp_path / "s.czi").write_bytes(b"")
     (found,) = open_stacks(tmp_path / "s.czi", Wanted(channel=2, position=1))
     np.testing.assert_array_equal(found.codes[:, 0], stack[0, 1, 2, ..., 0])
-    np.testing.assert_allclose(found.um, [0.0, 0.5, 1.0, 1.5])
+    np.testing.assert_allclose(found.grid.positions, [0.0, 0.5, 1.0, 1.5])
     assert [one.label for one in open_stacks(tmp_path / "s.czi")][3] == "position 1, channel 0"
 
 
@@ -293,7 +293,7 @@ def test_a_czi_file_is_read_by_its_own_library(tmp_path, dtype):
     first, second = open_stacks(tmp_path / "cells.czi")
     np.testing.assert_array_equal(second.codes[:, 0], codes[1])
     assert (first.label, second.label) == ("channel DAPI", "channel GFP")
-    np.testing.assert_allclose(first.um, 0.3 * np.arange(5))
+    np.testing.assert_allclose(first.grid.positions, 0.3 * np.arange(5))
     (chosen,) = open_stacks(tmp_path / "cells.czi", Wanted(channel="GFP"))
     np.testing.assert_array_equal(chosen.codes, second.codes)
 
@@ -308,6 +308,6 @@ def test_an_nd2_file_is_read_by_its_own_library(tmp_path, step):
     np.testing.assert_array_equal(second.codes[:, 0], codes[:, 1])
     assert (first.label, second.label) == ("channel DAPI", "channel GFP")
     if step:
-        np.testing.assert_allclose(first.um, step * np.arange(5))
+        np.testing.assert_allclose(first.grid.positions, step * np.arange(5))
     else:
-        assert first.um is None  # nobody said, and the library says 1
+        assert first.grid is None  # nobody said, and the library says 1

@@ -62,7 +62,50 @@ NAMES = ("frame1.jpg", "frame2.jpg", "frame10.jpg")
     ],
 )
 def test_positions_as_text(text, expected):
-    np.testing.assert_allclose(read_positions(text, NAMES), expected, rtol=1e-15)
+    found, unit = read_positions(text, NAMES)
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    assert unit is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "unit"),
+    [
+        ("0:0.5um", [0, 0.5, 1], "um"),
+        ("0:5:10um", [0, 5, 10], "um"),
+        ("10:-5:0 steps", [10, 5, 0], "steps"),
+        ("-1:0.5:0µm", [-1, -0.5, 0], "um"),
+        ("1,2,4microns", [1, 2, 4], "um"),
+        ("1, 2, 4 metres", [1, 2, 4], "m"),
+        ("0.2:0.2D", [0.2, 0.4, 0.6], "dioptres"),
+        ("names:um", [1, 2, 10], "um"),
+        ("names:diopters", [1, 2, 10], "dioptres"),
+    ],
+)
+def test_positions_in_words_have_a_unit(text, expected, unit):
+    found, told = read_positions(text, NAMES)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert told == unit
+
+
+def test_a_file_of_positions_may_have_a_unit(tmp_path):
+    file = tmp_path / "steps.csv"
+    file.write_text("1\n2\n4\n")
+    found, unit = read_positions(f"{file}:um", NAMES)
+    assert (found.tolist(), unit) == ([1, 2, 4], "um")
+    (tmp_path / "at:um").write_text("5\n6\n7\n")  # a name that looks like a unit is a name if it is there
+    found, unit = read_positions(str(tmp_path / "at:um"), NAMES)
+    assert (found.tolist(), unit) == ([5, 6, 7], None)
+
+
+def test_the_way_of_a_lens_has_no_names(tmp_path):
+    assert read_positions("0:5:245um", ())[0].tolist() == [5.0 * at for at in range(50)]
+    assert read_positions("3,1", ())[0].tolist() == [3, 1]
+    (tmp_path / "p.csv").write_text("name,position\na.png,3\nb.png,4\n")
+    assert read_positions(str(tmp_path / "p.csv"), ())[0].tolist() == [3, 4]
+    with pytest.raises(StackFileError, match="0:5um does not say where the lens's way ends"):
+        read_positions("0:5um", ())
+    with pytest.raises(StackFileError, match="no pictures whose names"):
+        read_positions("names", ())
 
 
 @pytest.mark.parametrize(
@@ -80,13 +123,13 @@ def test_positions_as_text(text, expected):
 def test_positions_from_a_file(tmp_path, content):
     file = tmp_path / "positions.csv"
     file.write_text(content, encoding="utf-8")
-    np.testing.assert_array_equal(read_positions(str(file), NAMES), [0.2, 0.4, 0.6])
+    np.testing.assert_array_equal(read_positions(str(file), NAMES)[0], [0.2, 0.4, 0.6])
 
 
 def test_names_with_commas_and_spaces_are_matched(tmp_path):
     (tmp_path / "p.csv").write_text("my frame, far.png, 2\nnear.png,1\n")
     np.testing.assert_array_equal(
-        read_positions(str(tmp_path / "p.csv"), ["near.png", "my frame, far.png"]), [1, 2]
+        read_positions(str(tmp_path / "p.csv"), ["near.png", "my frame, far.png"])[0], [1, 2]
     )
 
 
@@ -119,8 +162,15 @@ def test_wrong_position_files_are_refused(tmp_path, content, said):
         ("1,2,inf", "frame10.jpg is inf"),
         ("0:0", "same position"),
         ("1,x,3", "no file 1,x,3"),
-        ("gone.csv", "no file gone.csv.*start:step"),
-        ("", "positions"),
+        ("gone.csv", "no file gone.csv.*START:STEP"),
+        ("gone.csv:um", "no file gone.csv;"),
+        ("1,2,,3um", "not '1,2,,3um'"),
+        ("0:5:12um", "from 0 no whole number of steps of 5 leads to 12"),
+        ("0:5:-10um", "from 0 no whole number of steps of 5 leads to -10"),
+        ("0:0:10um", "steps of 0 leads to 10"),
+        ("0:5:20um", "5 positions for 3 slices"),
+        ("", "positions are .* not an empty text"),
+        (".", "cannot be read as positions: Is a directory$"),
     ],
 )
 def test_wrong_position_texts_are_refused(text, said):

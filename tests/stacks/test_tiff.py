@@ -110,7 +110,7 @@ def test_every_channel_time_and_position_is_a_stack(tmp_path, compression):
     assert len(found) == 12
     assert found[-1].label == "position 1, time 2, channel GFP & co"
     np.testing.assert_array_equal(found[-1].codes[:, 0], stack[1, 2, :, 1])
-    np.testing.assert_array_equal(found[-1].um, [0.0, 0.5, 1.0, 1.5])
+    np.testing.assert_array_equal(found[-1].grid.positions, [0.0, 0.5, 1.0, 1.5])
     (one,) = open_stacks(tmp_path / "x.ome.tif", Wanted(channel="gfp & CO", time=1, position=0))
     np.testing.assert_array_equal(one.codes[:, 0], stack[0, 1, :, 1])
     assert one.names == ("slice 0", "slice 1", "slice 2", "slice 3")
@@ -124,11 +124,11 @@ def test_every_channel_time_and_position_is_a_stack(tmp_path, compression):
 def test_imagej_spacing_is_micrometres(tmp_path):
     told = {"axes": "ZYX", "spacing": 250.0, "unit": "nm"}
     tifffile.imwrite(tmp_path / "z.tif", noise(3, ROWS, COLS), imagej=True, metadata=told)
-    np.testing.assert_allclose(read_pictures(tmp_path / "z.tif").um, [0.0, 0.25, 0.5])
+    np.testing.assert_allclose(read_pictures(tmp_path / "z.tif").grid.positions, [0.0, 0.25, 0.5])
     tifffile.imwrite(
         tmp_path / "z.tif", noise(3, ROWS, COLS), imagej=True, metadata={**told, "unit": "pixel"}
     )
-    assert read_pictures(tmp_path / "z.tif").um is None
+    assert read_pictures(tmp_path / "z.tif").grid is None
 
 
 def test_a_few_channels_without_slices_are_no_stack(tmp_path):

@@ -1,7 +1,7 @@
-"""Drive: a camera as one run uses it: within limits, in time, from one side, every frame in the journal.
+"""A lens controller: a camera as one run uses it, within limits, in time, from one side, every frame traced.
 
-**What is promised about time.** Captures run in one thread of the drive's own, one after the other. Whoever
-waits for one is let go when it is cancelled or when the time is up: a camera that can be stopped
+**What is promised about time.** Captures run in one thread of the controller's own, one after the other.
+Whoever waits for one is let go when it is cancelled or when the time is up: a camera that can be stopped
 is, and any camera has `patience` seconds to come to an end. One that has not by then is left to
 itself: its thread ends as soon as the camera returns, and until then that camera is refused to further runs.
 So a run ends at most `patience` seconds after its timeout, and after going back to its start, for which the
@@ -12,6 +12,7 @@ the one before, although the lens was moved, is taken again. Whether a frame is 
 for others to say.
 """
 
+import math
 import queue
 import threading
 import time
@@ -21,13 +22,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from dioptre.autofocus.lens_settings import LensMotion
 from dioptre.cameras.base import Camera, ConnectedCamera, Frame, connect, to_index
 from dioptre.confidence.reasons import Reason
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 from dioptre.focusing.trace import Act, Step
 from dioptre.grid import FocusGrid
 
-PATIENCE_S: Final = 2.0
 POLL_S: Final = 0.01  # how soon a cancel is noticed
 TRIES: Final = 2  # of a capture that fails, or of a frame that is the one before
 
@@ -40,26 +41,6 @@ class Halt(Exception):  # noqa: N818  # no error: it is how a run is left early
     def __init__(self, reason: Reason, sentence: str) -> None:
         super().__init__(sentence)
         self.reason, self.sentence = reason, sentence
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a drive keeps to.
-
-    Attributes:
-        limits: The first and the last position that the lens is sent to.
-        backlash: Positions that the lens goes farther and comes back, so that it always arrives moving
-            towards near; negative to arrive moving towards far.
-        settle: Seconds that are waited after a move, after which another frame is taken.
-        timeout: Seconds that a run may take; None for any.
-        patience: Seconds in which a camera comes to an end that is told to.
-    """
-
-    limits: tuple[int, int]
-    backlash: int = 0
-    settle: float = 0.0
-    timeout: float | None = None
-    patience: float = PATIENCE_S
 
 
 class Worker:
@@ -105,11 +86,11 @@ def refuse_busy(camera: Camera) -> None:
 
 @dataclass(eq=False)
 class LensController:
-    """A camera within the rules of a run; itself a camera, used by one thread, and closed at its end.
+    """A camera that moves as its settings say; itself a camera, used by one thread, and closed at its end.
 
     Attributes:
-        camera: The camera.
-        rules: What is kept to.
+        camera: The camera, whose indices run from far to near.
+        motion: How the lens moves.
         cancelled: Set by anyone to end the run.
         on_step: Told every step, as soon as all of it is known.
         on_frame: Shown every frame that counts, and where it was taken.
@@ -120,7 +101,7 @@ class LensController:
     """
 
     camera: ConnectedCamera
-    rules: Rules
+    motion: LensMotion
     cancelled: threading.Event
     on_step: OnStep | None = None
     steps: list[Step] = field(default_factory=list)
@@ -133,14 +114,15 @@ class LensController:
 
     def __post_init__(self) -> None:
         refuse_busy(self.camera)
+        self.limits = self.motion.limits_on(self.camera.grid)
         self.began = time.monotonic()
-        timeout = self.rules.timeout
+        timeout = self.motion.timeout
         self.deadline = None if timeout is None else self.began + timeout
         self._worker = Worker(self.camera)
 
     @property
     def grid(self) -> FocusGrid:
-        """The camera's ladder; not all of it may lie within the limits."""
+        """Where the lens can go; not all of it may lie within the limits."""
         return self.camera.grid
 
     @property
@@ -159,40 +141,54 @@ class LensController:
         return self.camera.where
 
     def capture(self, index: int) -> Frame:
-        """Returns a frame at a position within the limits, taken as the rules say.
+        """Returns a frame at a position within the limits, taken as the settings say.
 
         Raises:
             InputError: If the position is outside the limits; nothing has moved.
             Halt: If the run is cancelled, its time is up, or the camera fails.
         """
-        at, (first, last) = to_index(index, self.grid), self.rules.limits
+        at, (first, last) = to_index(index, self.grid), self.limits
         if not first <= at <= last:
-            raise InputError(f"the lens goes to {first}..{last}, not to {at}")
+            raise InputError(f"the lens goes to {self._at(first)} to {self._at(last)}, not to {self._at(at)}")
         moved, before = at != self.at, self._last
         aside = self._aside(at)
         if aside is not None:
             self._take(aside, Act.APPROACH)
             before = self._last
         frame = self._take(at, self.act)
-        if self.rules.settle > 0 and moved:
+        if self.motion.settle > 0 and moved:
             self.amend(act=Act.SETTLE)
-            self._pause(self.rules.settle)
+            self._pause(self.motion.settle)
             frame = self._take(at, self.act)
         if moved and before is not None and _same(frame, before):
             self.amend(note="the frame is the very same as the one before, although the lens was moved")
             frame = self._take(at, Act.AGAIN)
             if _same(frame, before):
-                raise Halt(Reason.STALE_FRAME, f"at {at} the camera gave the frame of another position twice")
+                raise Halt(
+                    Reason.STALE_FRAME,
+                    f"at {self._at(at)} the camera gave the frame of another position twice",
+                )
         if self.on_frame is not None:
             self.on_frame(at, frame)
         return frame
 
+    @property
+    def approach(self) -> int:
+        """The way in which the lens arrives: 1 by rising indices, -1 by falling ones, 0 either way."""
+        rising = len(self.grid) < 2 or self.grid.positions[-1] > self.grid.positions[0]
+        return int(np.sign(self.motion.backlash)) * (1 if rising else -1)
+
     def _aside(self, at: int) -> int | None:
         """Returns where the lens goes first, so that it arrives from the right side; None if it does."""
-        slack, (first, last) = self.rules.backlash, self.rules.limits
-        if slack == 0 or self.at == at or (self.at is not None and (at - self.at) * slack > 0):
+        slack, positions = self.motion.backlash, self.grid.positions
+        if slack == 0 or self.at == at:
             return None
-        aside = min(max(at - slack, first), last)
+        if self.at is not None and (positions[at] - positions[self.at]) * slack > 0:
+            return None
+        first, last = self.limits
+        before = (positions[at] - positions[first : last + 1]) * math.copysign(1.0, slack)
+        enough = before >= abs(slack) * (1 - 1e-9)
+        aside = first + int(np.argmin(np.where(enough, before, np.inf)) if enough.any() else before.argmax())
         return None if aside in (at, self.at) else aside
 
     def again(self) -> Frame:
@@ -212,7 +208,9 @@ class LensController:
             except CameraError as error:
                 self.at = None
                 if attempt == TRIES - 1:
-                    raise Halt(Reason.CAMERA_FAILED, f"at {at} the camera failed twice: {error}") from error
+                    raise Halt(
+                        Reason.CAMERA_FAILED, f"at {self._at(at)} the camera failed twice: {error}"
+                    ) from error
                 self._record(at, Act.AGAIN, began, f"failed: {error}")
                 continue
             self._record(at, act, began)
@@ -221,12 +219,13 @@ class LensController:
         raise AssertionError("unreachable")
 
     def _record(self, at: int, act: Act, began: float, note: str = "") -> None:
-        own: dict[str, Any] = {}
-        if self.camera.positions is not None:
-            own = {"position": float(self.camera.positions[at]), "unit": self.camera.unit}
-        now = time.monotonic()
+        now, position = time.monotonic(), float(self.grid.positions[at])
         self.tell()
-        self.steps.append(Step(act, at, now - self.began, now - began, note=note, **own))
+        self.steps.append(Step(act, at, position, self.grid.unit, now - self.began, now - began, note=note))
+
+    def _at(self, index: int) -> str:
+        """Returns a position as its user counts it."""
+        return f"{self.grid.positions[index]:g}"
 
     def amend(self, **known: Any) -> None:
         """Adds to the last step what has become known of it."""
@@ -237,7 +236,8 @@ class LensController:
         while self._told < len(self.steps):
             self._told += 1
             if self.on_step is not None:
-                self.on_step(self.steps[self._told - 1])
+                step = self.steps[self._told - 1]
+                self.on_step(step.turned(len(self.grid)) if self.camera.near_first else step)
 
     def _wait(self, at: int) -> Frame:
         """Returns what a capture gives, if it ends before the run does."""
@@ -248,7 +248,7 @@ class LensController:
                 self._check_time()
         except BaseException:  # also Ctrl-C
             self.at = None
-            self._stop(self.rules.patience)
+            self._stop(self.motion.patience)
             raise
         return _checked(worker, self.camera)
 
@@ -262,7 +262,7 @@ class LensController:
         if self.cancelled.is_set():
             raise Halt(Reason.CANCELLED, "the run was cancelled")
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise Halt(Reason.TIMEOUT, f"the run was not done after {self.rules.timeout:g} s")
+            raise Halt(Reason.TIMEOUT, f"the run was not done after {self.motion.timeout:g} s")
 
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -277,18 +277,18 @@ class LensController:
         if self.at == index:
             return ""
         slowest = max((one.took for one in self.steps), default=0.0)
-        patience = max(self.rules.patience, 2 * slowest)
+        patience = max(self.motion.patience, 2 * slowest)
         began = time.monotonic()
         try:
             self._worker.ask(index)
             if not self._worker.done.wait(patience):
                 self.at = None
-                self._stop(self.rules.patience)
+                self._stop(self.motion.patience)
                 raise CameraTimeoutError(f"no answer after {patience:.1f} s")
             _checked(self._worker, self.camera)
         except CameraError as error:
             self.at = None
-            return f"the lens could not be sent back to {index}: {error}"
+            return f"the lens could not be sent back to {self._at(index)}: {error}"
         self._record(index, Act.RETURN, began)
         self.at = index
         return ""

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Float
 
 from dioptre.autofocus.controller import Halt, LensController
+from dioptre.autofocus.lens_plan import LensPlan
 from dioptre.autofocus.rescaled_camera import SteppedCamera
-from dioptre.autofocus.run_settings import LensRunSettings
 from dioptre.autofocus.search import NO_LOOK, SearchPolicy, askers_of, policy_of, search, see_camera
 from dioptre.autofocus.stopping import (
     SETTLED,
@@ -34,18 +33,18 @@ from dioptre.autofocus.stopping import (
 )
 from dioptre.autofocus.sweep import AS_SHARP, FrameScorer, Gathered, Peak, sweep
 from dioptre.cameras.base import Camera, Frame
-from dioptre.cameras.blur_units import WINDOW, FocusSteps, StepWindow
+from dioptre.cameras.blur_units import WINDOW, BlurSteps, StepWindow
+from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.sweep_statistics import Traces
 from dioptre.confidence.verdict import Asked, Verdict, judge_posterior
-from dioptre.focusing.camera_transfer import OUT_OF_REACH, by_slice
-from dioptre.focusing.focus import flag_assumed_camera, to_result
-from dioptre.focusing.inputs import Ladder, cut, place_of
-from dioptre.focusing.own_positions import in_unit
+from dioptre.focusing.camera_transfer import OUT_OF_REACH, on_grid
+from dioptre.focusing.focus import flag_assumed_camera
+from dioptre.focusing.inputs import cut, place_of
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.focusing.trace import Act
-from dioptre.grid import FocusGrid, dioptres_to_metres
+from dioptre.grid import FocusGrid
 from dioptre.methods.base import ANY, Method, best_index
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.posterior import Posterior
@@ -66,10 +65,10 @@ class LensRun:
         plan: What is asked.
         drive: The camera.
         gathered: The regions of all frames, by position.
-        posterior: What was known last, over the camera's own ladder.
+        posterior: What was known last, over the camera's own grid.
     """
 
-    plan: LensRunSettings
+    plan: LensPlan
     drive: LensController
     gathered: Gathered = field(default_factory=Gathered)
     posterior: Posterior | None = None
@@ -87,16 +86,18 @@ class LensRun:
         except Halt as halt:
             result = self._halted(halt)
         notes = [*self.plan.notes, *result.notes]
-        if result.state is not State.FOCUSED and self.plan.returns:
+        if result.state is not State.FOCUSED and self.plan.search.on_failure == "return":
             trouble = self.drive.retreat(self.plan.start)
             notes += [trouble] if trouble else []
-        return replace(
-            self._in_own_unit(result),
+        at = self.drive.at
+        found = replace(
+            result,
             roi=self.plan.roi,
             trace=tuple(self.drive.steps),
-            left_at=self.drive.at,
+            left_at=None if at is None else float(self.plan.grid.positions[at]),
             notes=tuple(notes),
         )
+        return found.turned() if self.drive.camera.near_first else found
 
     def _find(self) -> FocusResult:
         found = None
@@ -104,11 +105,11 @@ class LensRun:
             found = self._look(self.plan.method)
             if found.state is State.FOCUSED:
                 found = self._verified(found)
-            if found.state is State.FOCUSED or not (self.plan.sweeps and self._measurable):
+            if found.state is State.FOCUSED or not (self.plan.search.fallback != "none" and self._measurable):
                 return found
             refuted = is_refuted(self.gathered, found.index)
             if not refuted and self._knows(found):
-                return replace(found, index=self._target(found), notes=(*found.notes, SELDOM_MORE))
+                return replace(_at(found, self._target(found)), notes=(*found.notes, SELDOM_MORE))
             if refuted:
                 self.posterior = None  # and has no say any more
         swept = self._swept()
@@ -116,14 +117,15 @@ class LensRun:
             return swept
         failed = ", ".join(one.value for one in found.reasons)
         note = f"{found.method} did not do after {len(found.looks)} looks ({failed}): the lens was swept"
-        return replace(swept, candidates=found.candidates, notes=(*swept.notes, note))
+        verdict = replace(swept.verdict, candidates=found.verdict.candidates)
+        return replace(swept, verdict=verdict, notes=(*swept.notes, note))
 
     def _knows(self, found: FocusResult) -> bool:
         """Returns whether looks that are not sure know as much as a sweep would find."""
         known = self.posterior
         return (
             self.plan.closes
-            and not self.plan.insists
+            and self.plan.search.fallback != "always"
             and known is not None
             and set(found.reasons) <= SETTLED
             and not are_lost(self._measure, self.gathered, known)
@@ -148,7 +150,7 @@ class LensRun:
         """Returns what a search finds."""
         plan, frames = self.plan, list[Frame]()
         looks = plan.looks if method.leads_itself else method.looks
-        policy = _policy(method, looks, plan.sure)
+        policy = replace(_policy(method, looks, plan.search.sure), limits=self._limits(camera))
         where = place_of(roi, camera.shape, camera.where)
         see = see_camera(camera, lambda frame: cut(frame, roi), where, frames)
         ask = [self._within(one, camera) for one in askers_of(method, looks, plan.prior)]
@@ -157,17 +159,20 @@ class LensRun:
         def enough(posterior: Posterior) -> bool:
             seen[:] = _seen(camera, self.drive, seen)
             verdict = _verdict(method, camera, posterior, frames, seen, plan)
-            self._note(camera, posterior, verdict)
-            taken = plan.sure is None and len(seen) > 1 and verdict.state is State.FOCUSED
+            self._note(camera, posterior, verdict, policy)
+            taken = plan.search.sure is None and len(seen) > 1 and verdict.state is State.FOCUSED
             return taken and (not plan.closes or is_early(posterior))
 
         trail = search(np.array([start]), see, ask, policy, enough)
         positions = trail.positions[0][trail.positions[0] != NO_LOOK]
         posterior = trail.posterior
         verdict = _verdict(method, camera, posterior, frames, positions.tolist(), plan)
-        ladder = _ladder(camera)
-        held = posterior if ladder.window is None else ladder.window.held(posterior)
-        return to_result(held.scores()[0], verdict, method, ladder, roi, tuple(positions.tolist()))
+        grid, curve = plan.grid, policy.scores(posterior)[0]
+        places = tuple(plan.grid.positions[positions].tolist())
+        if isinstance(camera, SteppedCamera):
+            grid, curve = camera.window.grid, camera.window.held(posterior).scores()[0]
+            places = tuple(camera.looks)
+        return FocusResult(peak_position(curve), verdict, curve, grid, method.key, roi, looks=places)
 
     def _within(self, ask: Any, camera: Camera) -> Any:
         """Returns the same that is asked, but sure that the focus is not outside the limits of the lens.
@@ -176,40 +181,46 @@ class LensRun:
         """
         if isinstance(camera, SteppedCamera):  # whose window knows them
             return ask
-        first, last = self.drive.rules.limits
+        first, last = self.drive.limits
         if self.plan.closes:
             return lambda looks: limited(combined(ask(looks), looks), first, last)
         return lambda looks: limited(ask(looks), first, last)
 
-    def _note(self, camera: Camera, posterior: Posterior, verdict: Verdict) -> None:
+    def _limits(self, camera: Camera) -> tuple[int, int] | None:
+        """Returns the indices between which looks are taken; a window of steps knows them itself."""
+        whole = isinstance(camera, SteppedCamera) or self.drive.limits == (0, len(self.plan.grid) - 1)
+        return None if whole else self.drive.limits
+
+    def _note(self, camera: Camera, posterior: Posterior, verdict: Verdict, policy: SearchPolicy) -> None:
         """Writes down what is known after a look."""
-        answer = int(best_index(posterior.scores())[0])
+        answer = int(best_index(policy.scores(posterior))[0])
         if isinstance(camera, SteppedCamera):
-            self.drive.amend(answer=camera.own_index(answer), confidence=verdict.confidence)
+            at = self._position(camera.own_index(answer))
+            self.drive.amend(answer=at, confidence=verdict.confidence)
         else:
             self.posterior = posterior
-            self.drive.amend(
-                answer=answer, confidence=verdict.confidence, posterior=np.exp(posterior.logs[0])
-            )
+            chances = np.exp(posterior.logs[0])
+            self.drive.amend(answer=self._position(answer), confidence=verdict.confidence, posterior=chances)
+
+    def _position(self, index: int) -> float:
+        return float(self.plan.grid.positions[index])
 
     # Looks through a camera that the networks do not know
 
-    def _in_steps(self, method: Method, steps: FocusSteps) -> FocusResult:
+    def _in_steps(self, method: Method, steps: BlurSteps) -> FocusResult:
         """Returns what searches find that go from long steps to short ones."""
-        assert self.plan.own is not None
-        looks: tuple[int | float, ...] = ()
+        looks: tuple[float, ...] = ()
         at = self.plan.start
-        for coarser in levels_of(method, steps, self.plan.own, self.drive, self.plan.roi):
-            result = self._walked(method, replace(steps, coarser=coarser), at)
+        for coarser in levels_of(method, steps, self.drive, self.plan.roi):
+            result = self._walked(method, coarser, at)
             looks += result.looks
             at = result.index if result.state is State.FOCUSED else at
         return replace(result, looks=looks)
 
-    def _walked(self, method: Method, steps: FocusSteps, at: int) -> FocusResult:
+    def _walked(self, method: Method, coarser: float, at: int) -> FocusResult:
         """Returns what a search finds that goes on from the end of a window of steps to the next."""
-        own, (first, last) = self.plan.own, self.drive.rules.limits
-        assert own is not None
-        steps = replace(steps, travel=_travel(steps, own[first : last + 1]))
+        grid, (first, last) = self.plan.grid, self.drive.limits
+        steps, own = BlurSteps(grid.part(first, last), coarser), grid.positions
         visited: set[int] = set()
         looks: list[float] = []
         while at not in visited:
@@ -217,7 +228,7 @@ class LensRun:
             window = StepWindow.around(steps, own[[at]])
             stepped = SteppedCamera(self.drive, window, own[first : last + 1], self.plan.roi, first=first)
             start = round(float(window.position_to_index(own[at])))
-            result = by_slice(self._searched(method, stepped, start, None), steps, own)
+            result = on_grid(self._searched(method, stepped, start, None), grid)
             looks += stepped.looks
             if not OUT_OF_REACH & set(result.reasons):
                 break
@@ -236,11 +247,11 @@ class LensRun:
             self.drive.again()  # it may have been late
             if not as_sharp(self.gathered, target):
                 return _failed(found, Reason.NOT_AS_SHARP)
-        return replace(found, index=target)
+        return _at(found, target)
 
     def _target(self, found: FocusResult) -> int:
         """Returns where the lens goes after looks: to the answer, or nowhere if that gains too little."""
-        target = int(np.clip(found.index, *self.drive.rules.limits))
+        target = int(np.clip(found.index, *self.drive.limits))
         here, known = self.drive.at, self.posterior
         if known is not None and self.plan.steps is None and here is not None and stays(known, here, target):
             return here
@@ -248,8 +259,8 @@ class LensRun:
 
     def _swept(self) -> FocusResult:
         """Returns what a sweep finds, with the lens there, if what is seen is as sharp as it was."""
-        within = None if self.posterior is None else credible(self.posterior, self.drive.rules.limits)
-        risk, known = self.plan.risk, self.posterior
+        within = None if self.posterior is None else credible(self.posterior, self.drive.limits)
+        risk, known = self.plan.search.risk, self.posterior
         peak = sweep(
             self.drive, self._measure, self.gathered, risk, within, lambda one: agreed(one, known, risk)
         )
@@ -263,43 +274,31 @@ class LensRun:
             if attempt:
                 self.drive.again()  # the one before may have been late
             score = float(self._measure.scores(self.gathered.frames[peak.index][None])[0])
-            self.drive.amend(score=score, answer=peak.index, confidence=result.confidence)
+            self.drive.amend(score=score, answer=self._position(peak.index), confidence=result.confidence)
             if peak.height_of(score) >= AS_SHARP:
                 return result
         return _failed(result, Reason.NOT_AS_SHARP)
 
     def _halted(self, halt: Halt) -> FocusResult:
         """Returns what is known of a run that was ended."""
-        n, method = len(self.drive.grid), self.plan.method
+        n, method = len(self.plan.grid), self.plan.method
         answer, scores = self.plan.start, np.full(n, -np.inf)
         if self.posterior is not None:
             scores = self.posterior.scores()[0]
             answer = int(np.argmax(scores))
-        blank = _blank(answer, scores, self.drive.grid, "" if method is None else method.key)
-        return replace(blank, reasons=(halt.reason,), notes=(halt.sentence,))
-
-    def _in_own_unit(self, result: FocusResult) -> FocusResult:
-        """Returns a result that also says the answer as `optics` or the camera's driver counts."""
-        camera, steps, own = self.drive.camera, self.plan.steps, self.plan.own
-        if result.unit is not None:
-            return result
-        if steps is not None and own is not None:
-            return in_unit(result, steps.unit, own)
-        if camera.positions is not None and camera.unit is not None:
-            return in_unit(result, camera.unit, camera.positions)
-        return result
+        verdict = Verdict(State.FAILED, 0.0, (halt.reason,))
+        key = "" if method is None else method.key
+        return FocusResult(float(answer), verdict, scores, self.plan.grid, key, notes=(halt.sentence,))
 
 
-def levels_of(
-    method: Method, steps: FocusSteps, own: Float[np.ndarray, " n"], camera: Camera, roi: Roi | None
-) -> list[float]:
+def levels_of(method: Method, steps: BlurSteps, camera: Camera, roi: Roi | None) -> list[float]:
     """Returns how many times smaller frames are shown, search after search, to see the whole way."""
     shape = camera.shape if roi is None else (roi.h, roi.w)
-    way, levels = float(np.ptp(np.asarray(steps.position_to_step(own)))), [1.0]
+    (far, near), levels = steps.ends, [1.0]
     while (
-        way > WINDOW * levels[0]
+        near - far > WINDOW * levels[0]
         and method.build().refusal(
-            FocusGrid.unknown(WINDOW), replace(steps, coarser=ZOOM * levels[0]).shrunk(shape), camera.views
+            StepWindow.every_step(), replace(steps, coarser=ZOOM * levels[0]).shrunk(shape), camera.views
         )
         is None
     ):
@@ -308,7 +307,7 @@ def levels_of(
 
 
 def limited(posterior: Posterior, first: int, last: int) -> Posterior:
-    """Returns a posterior in which what lies outside limits lies beyond the ends of the ladder."""
+    """Returns a posterior in which what lies outside limits lies beyond the ends of the grid."""
     if (first, last) == (0, posterior.positions - 1):
         return posterior
     logs, kept = np.full_like(posterior.logs, -np.inf), posterior.within(first, last).logs
@@ -318,51 +317,26 @@ def limited(posterior: Posterior, first: int, last: int) -> Posterior:
 
 
 def peak_result(peak: Peak, grid: FocusGrid, roi: Roi | None) -> FocusResult:
-    """Returns the result of a sweep over a camera's ladder."""
-    scores, verdict = np.full(len(grid), -np.inf), peak.verdict
+    """Returns the result of a sweep over a camera's grid."""
+    scores, verdict, flat = np.full(len(grid), -np.inf), peak.verdict, peak.verdict.plateau
     scores[peak.places] = peak.curve
-    plateau = verdict.plateau
-    return replace(
-        _blank(peak.index, scores, grid, peak.method.key),
-        position=peak.position,
-        **_focus_at(peak.position, grid),
-        state=verdict.state,
-        confidence=verdict.confidence,
-        reasons=verdict.reasons,
-        expected_error=verdict.expected_error,
-        risk=verdict.risk,
-        plateau=None if plateau is None else (int(peak.places[plateau[0]]), int(peak.places[plateau[1]])),
+    verdict = replace(
+        verdict,
+        plateau=None if flat is None else (int(peak.places[flat[0]]), int(peak.places[flat[1]])),
         rivals=tuple(int(peak.places[one]) for one in verdict.rivals),
-        looks=tuple(peak.places.tolist()),
-        roi=roi,
     )
+    looks = tuple(grid.positions[peak.places].tolist())
+    return FocusResult(peak.position, verdict, scores, grid, peak.method.key, roi, looks=looks)
 
 
-def _blank(answer: int, scores: Float[np.ndarray, " n"], grid: FocusGrid, method: str) -> FocusResult:
-    """Returns a result that promises nothing."""
-    return FocusResult(
-        index=answer,
-        position=float(answer),
-        **_focus_at(float(answer), grid),
-        position_um=None,
-        state=State.FAILED,
-        confidence=0.0,
-        scores=scores,
-        reasons=(),
-        method=method,
-    )
-
-
-def _focus_at(position: float, grid: FocusGrid) -> dict[str, Any]:
-    dioptres = Ladder(grid).dioptres_at(position)
-    return {
-        "dioptres": dioptres,
-        "distance_m": None if dioptres is None else float(dioptres_to_metres(dioptres)),
-    }
+def _at(result: FocusResult, index: int) -> FocusResult:
+    """Returns a result whose answer is at an index; where it is already, also between indices."""
+    return result if result.index == index else replace(result, subindex=float(index))
 
 
 def _failed(result: FocusResult, reason: Reason) -> FocusResult:
-    return replace(result, state=State.FAILED, reasons=(*result.reasons, reason))
+    verdict = replace(result.verdict, state=State.FAILED, reasons=(*result.reasons, reason))
+    return replace(result, verdict=verdict)
 
 
 def _policy(method: Method, looks: int, sure: float | None) -> SearchPolicy:
@@ -371,10 +345,6 @@ def _policy(method: Method, looks: int, sure: float | None) -> SearchPolicy:
         return policy_of(method, looks, sure)
     policy = policy_of(method, looks)
     return replace(policy, apart=BESIDE, lands=LANDS, straddles=0) if method.looks == ANY else policy
-
-
-def _ladder(camera: Camera) -> Ladder:
-    return Ladder(camera.grid, window=camera.window if isinstance(camera, SteppedCamera) else None)
 
 
 def _seen(camera: Camera, drive: LensController, before: list[int]) -> list[int]:
@@ -391,25 +361,20 @@ def _verdict(
     posterior: Posterior,
     frames: list[Frame],
     positions: Sequence[int],
-    plan: LensRunSettings,
+    plan: LensPlan,
 ) -> Verdict:
     """Returns what is to be thought of a posterior after some looks.
 
     A search by steps goes on from window to window, and its answers are only verified.
     """
-    ladder, seen, focuser = _ladder(camera), np.stack(frames), method.build()
-    held = posterior if ladder.window is None else ladder.window.held(posterior)
+    seen, focuser, stepped = np.stack(frames), method.build(), isinstance(camera, SteppedCamera)
+    held = camera.window.held(posterior) if isinstance(camera, SteppedCamera) else posterior
     traces = Traces.of(seen)
-    asked = Asked(method.key, focuser.identity, traces, np.array(positions), plan.risk)
-    verdict = flag_assumed_camera(judge_posterior(held, Exposure.of(seen), asked), focuser, ladder)
+    asked = Asked(method.key, focuser.identity, traces, np.array(positions), plan.search.risk)
+    verdict = judge_posterior(held, Exposure.of(seen), asked)
+    verdict = verdict if stepped or plan.grid.known else flag_assumed_camera(verdict, focuser)
     if not plan.closes or len(positions) < 2:
         return verdict
     if are_turned(traces) and Reason.VIEWS_TURNED not in verdict.reasons:
         verdict = replace(verdict, reasons=(*verdict.reasons, Reason.VIEWS_TURNED))
-    return closed(verdict, posterior, plan.risk, seen.shape[1])
-
-
-def _travel(steps: FocusSteps, own: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    """Returns the far and the near end of some positions in own units."""
-    far, near = float(own[0]), float(own[-1])
-    return (far, near) if (near - far) * steps.growth_px > 0 else (near, far)
+    return closed(verdict, posterior, plan.search.risk, seen.shape[1])

@@ -240,7 +240,7 @@ def sweep(
         peak = weigh(_climb(drive, measure, gathered, around(*within), risk))
         if peak.verdict.state is State.FOCUSED and within[0] < peak.position < within[1]:
             return peak
-    return weigh(_climb(drive, measure, gathered, first_round(*drive.rules.limits), risk))
+    return weigh(_climb(drive, measure, gathered, first_round(*drive.limits), risk))
 
 
 def _climb(
@@ -261,10 +261,10 @@ def _climb(
 def _take(drive: LensController, gathered: Gathered, places: list[int]) -> None:
     """Takes frames at places that have none, along one way: the shorter one, or that of the backlash."""
     wanted = [one for one in sorted(places) if one not in gathered.frames]
-    here, slack = drive.at, drive.rules.backlash
+    here, way = drive.at, drive.approach
     down = here is not None and wanted and abs(here - wanted[-1]) < abs(here - wanted[0])
     drive.act = Act.SWEEP
-    for at in reversed(wanted) if slack < 0 or (slack == 0 and down) else wanted:
+    for at in reversed(wanted) if way < 0 or (way == 0 and down) else wanted:
         drive.capture(at)
 
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from dioptre.autofocus.controller import Halt, LensController
-from dioptre.autofocus.run_settings import LensRunSettings
+from dioptre.autofocus.lens_plan import LensPlan
 from dioptre.autofocus.sweep import FrameScorer
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError
@@ -66,13 +66,13 @@ class Tracked:
 
     Attributes:
         doing: What the lens is doing.
-        index: Where it is; None if nobody knows.
+        position: Where it is, in the unit of its grid; None if nobody knows.
         sharpness: How sharp the frame is, over how sharp it was when focused; 1 just then.
         result: Of the run, if the lens was focused just now, or that was tried.
     """
 
     doing: Doing
-    index: int | None
+    position: float | None
     sharpness: float = 1.0
     result: FocusResult | None = None
 
@@ -106,7 +106,7 @@ class _Level:
 def track(
     focus: Callable[[int], FocusResult],
     open_drive: Callable[[], LensController],
-    plan: LensRunSettings,
+    plan: LensPlan,
     watch: Watch,
 ) -> Iterator[Tracked]:
     """Yields what became of frame after frame, until the run is cancelled or the camera fails.
@@ -126,7 +126,8 @@ def track(
             return
         drive = open_drive()
         try:
-            yield from _watched(drive, result.left_at, plan, watch, Doing.STEADY if good else Doing.LOST)
+            at = plan.grid.index_near(result.left_at)
+            yield from _watched(drive, at, plan, watch, Doing.STEADY if good else Doing.LOST)
             start = drive.at
         except Halt:
             return
@@ -134,11 +135,10 @@ def track(
             drive.close()
 
 
-def _watched(
-    drive: LensController, at: int, plan: LensRunSettings, watch: Watch, calm: Doing
-) -> Iterator[Tracked]:
+def _watched(drive: LensController, at: int, plan: LensPlan, watch: Watch, calm: Doing) -> Iterator[Tracked]:
     """Yields frames where the lens stands, until the picture has changed and stands still again."""
     measure, level = FrameScorer(plan.measure), _Level([])
+    position = float(plan.grid.positions[at])
     before = 0.0  # the score of the last frame; not read at the first, which a level is made of
     drive.act, drive.at = Act.WATCH, at
     changed = 0
@@ -148,12 +148,12 @@ def _watched(
         drive.amend(score=score)
         if len(level.scores) < watch.frames:
             level.scores.append(score)
-            yield Tracked(calm, at)
+            yield Tracked(calm, position)
         else:
             limit = level.limit(watch)
             away, jump = level.away(score), abs(score - before) / max(abs(level.mean), 1e-12)
             changed = changed + 1 if away > (STILL * limit if changed else limit) else 0
-            yield Tracked(Doing.CHANGING if changed else calm, at, level.ratio(score))
+            yield Tracked(Doing.CHANGING if changed else calm, position, level.ratio(score))
             if changed >= watch.frames and (jump < STILL * limit or changed >= LONGEST):
                 return
         before = score

@@ -5,9 +5,10 @@ The contract, which tests/cameras/contract.py checks for every adapter:
 * **Who moves, who waits.** `capture(index)` moves the lens there and returns only when it has settled and a
   frame exposed *after* that has arrived. A loop never sleeps and never drops frames: the adapter knows its
   hardware. It may be called for any index of the grid, in any order, also for the same one twice.
-* **Units.** An index is a position of `grid`, 0 far. A frame is float32 (view, row, col), linear, 0 black and
-  1 white: one view is green (of two, their mean), two are left and right. All frames have `views` and
-  `shape`. Motor counts, micrometres and volts stay inside the adapter.
+* **Units.** An index is one of `grid`, whose positions are in the driver's own order and unit (motor steps,
+  micrometres, dioptres); `grid.nearer` says whether later ones focus nearer, where that is known. A frame is
+  float32 (view, row, col), linear, 0 black and 1 white: one view is green (of two, their mean), two are left
+  and right. All frames have `views` and `shape`.
 * **Failure.** An index off the grid is an InputError, before anything moves. Hardware that fails raises
   CameraError, one that does not answer in time CameraTimeoutError; nothing else is raised for it. After a
   failure the lens may be anywhere, and the next capture may be tried.
@@ -16,8 +17,6 @@ The contract, which tests/cameras/contract.py checks for every adapter:
 
 What a camera may have beside that:
 
-* **Own units.** `positions` are its driver's numbers at each index of the grid, `unit` what they count:
-  for showing, and for a file that describes the camera. Nothing is computed with them in a run.
 * **Own time.** `seconds` counts from any moment on; of a camera that takes no time, what it would have taken.
 * **Stopping.** `abort()` may be called from another thread while a capture runs: it stops the move or the
   exposure as soon as the hardware can, and the running capture raises CameraError soon. Without one running
@@ -37,7 +36,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
 from dioptre.errors import InputError
 from dioptre.grid import FocusGrid
@@ -47,11 +46,11 @@ Frame = Float32[np.ndarray, "view row col"]
 
 @runtime_checkable
 class Camera(Protocol):
-    """A camera whose lens can be sent to the positions of a ladder; the module says what it promises."""
+    """A camera whose lens can be sent to the positions of a grid; the module says what it promises."""
 
     @property
     def grid(self) -> FocusGrid:
-        """The ladder of lens positions; unknown (`FocusGrid.unknown`) if only their order is."""
+        """Where the lens can go, in the driver's own order and unit."""
         ...
 
     @property
@@ -78,24 +77,21 @@ class Camera(Protocol):
 class ConnectedCamera:
     """A camera with all that a caller may ask, by defaults what it does not have itself.
 
+    Its indices run from far to near, whichever way the driver's run.
+
     Attributes:
         camera: The camera.
-        positions: Its driver's number at each index of the grid; None if it does not tell.
-        unit: What these count: "steps", "um", "dioptres", or any name; None if it does not tell.
+        grid: Where the lens can go, far to near.
+        near_first: Whether the driver's own order is the other one.
         abort: Stops a move or an exposure: a running capture raises CameraError soon. By default nothing.
         clock: Returns seconds from any moment on.
     """
 
     camera: Camera
-    positions: Float[np.ndarray, " n"] | None
-    unit: str | None
+    grid: FocusGrid
+    near_first: bool
     abort: Callable[[], None]
     clock: Callable[[], float]
-
-    @property
-    def grid(self) -> FocusGrid:
-        """Its lens positions."""
-        return self.camera.grid
 
     @property
     def views(self) -> int:
@@ -114,20 +110,24 @@ class ConnectedCamera:
 
     def capture(self, index: int) -> Frame:
         """Moves the lens to a position, waits until it has settled, and returns one frame."""
-        return self.camera.capture(index)
+        return self.camera.capture(len(self.grid) - 1 - index if self.near_first else index)
 
 
-def connect(camera: Any) -> ConnectedCamera:
-    """Returns a camera with all that a caller may ask; the only place that finds out what it has."""
+def connect(camera: Any, grid: FocusGrid | None = None) -> ConnectedCamera:
+    """Returns a camera with all that a caller may ask; the only place that finds out what it has.
+
+    Args:
+        camera: The camera.
+        grid: Its grid with what else is known of it, in the driver's order; as it says itself by default.
+    """
     if isinstance(camera, ConnectedCamera):
         return camera
-    positions, unit = getattr(camera, "positions", None), getattr(camera, "unit", None)
-    told = positions is not None and unit is not None
+    told = camera.grid if grid is None else grid
     own_clock = hasattr(camera, "seconds")
     return ConnectedCamera(
         camera,
-        np.asarray(positions, dtype=np.float64) if told else None,
-        str(unit) if told else None,
+        told if told.far_to_near else told.turned(),
+        not told.far_to_near,
         getattr(camera, "abort", lambda: None),
         (lambda: float(camera.seconds)) if own_clock else time.monotonic,
     )
@@ -138,12 +138,12 @@ class OpenedCamera(Camera, AbstractContextManager["OpenedCamera"], Protocol):
 
 
 def to_index(at: Any, grid: FocusGrid) -> int:
-    """Returns a position of the ladder as a whole number; every adapter asks this before it moves.
+    """Returns an index of a grid as a whole number; every adapter asks this before it moves.
 
     Raises:
-        InputError: If the ladder has no such position.
+        InputError: If the grid has no such index.
     """
     whole = isinstance(at, (int, np.integer)) and not isinstance(at, bool)
     if not whole or not 0 <= at < len(grid):
-        raise InputError(f"the lens has the whole positions 0..{len(grid) - 1}, not {at!r}")
+        raise InputError(f"the lens has positions 0 to {len(grid) - 1}, counted from 0, not {at!r}")
     return int(at)

@@ -1,20 +1,16 @@
 """What adapters that hold hardware share.
 
-Closing, stopping from another thread, what drivers raise, and what users say: ladders and addresses.
+Closing, stopping from another thread, what drivers raise, and what users say: addresses.
 """
 
 import math
-import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event
 from types import TracebackType
 from typing import TypeVar
 from urllib.parse import parse_qsl
-
-import numpy as np
-from jaxtyping import Float
 
 from dioptre.errors import CameraError, DioptreError, InputError
 
@@ -82,19 +78,6 @@ def translated(who: str, *kinds: type[Exception]) -> Iterator[None]:
         raise
     except caught as error:
         raise CameraError(f"{who}: {' '.join(str(error).split())}") from error
-
-
-def to_ladder(positions: Sequence[float] | Float[np.ndarray, "..."]) -> Float[np.ndarray, " n"]:
-    """Returns positions as an array.
-
-    Raises:
-        InputError: If they are not two or more that rise, or fall.
-    """
-    ladder = np.asarray(positions, dtype=np.float64)
-    ways = set(np.sign(np.diff(ladder)).tolist()) if ladder.ndim == 1 else set()
-    if ways not in ({1.0}, {-1.0}):
-        raise InputError(f"positions are two or more that rise or fall, not {reprlib.repr(ladder.tolist())}")
-    return ladder
 
 
 def split_address(address: str, known: Mapping[str, float], form: str) -> tuple[str, dict[str, float]]:

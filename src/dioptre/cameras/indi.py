@@ -5,8 +5,8 @@
 
 Positions are steps of the focuser (`ABS_FOCUS_POSITION`), from its lowest to its highest. **Far and near are
 not known**: a focuser counts outwards by INDI's convention, and a drawtube farther out focuses nearer
-objects, so the lowest position, index 0, is the far end unless the motor is mounted or set the other way
-round. Stars are all at infinity. The ladder is therefore `FocusGrid.unknown`.
+objects, so the lowest position is the far end unless the motor is mounted or set the other way
+round. Stars are all at infinity. So the grid does not tell whether later positions focus nearer.
 
 A frame is used only if it was taken where the lens was sent: the driver writes the focuser's position into
 the card FOCUSPOS of the picture's header. A picture that says another position is dropped, and another one
@@ -19,15 +19,14 @@ on. No library is needed: the protocol is XML over TCP (`indi_client`), a pictur
 
 import math
 import zlib
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.device_base import Held, split_address, to_ladder
+from dioptre.cameras.device_base import Held, split_address
 from dioptre.cameras.fits import Cards, Counts, read_fits
 from dioptre.cameras.indi_client import Blob, IndiClient, LostError
 from dioptre.cameras.indi_devices import (
@@ -40,32 +39,29 @@ from dioptre.cameras.indi_devices import (
     set_region,
 )
 from dioptre.errors import CameraError, InputError
-from dioptre.grid import FocusGrid
+from dioptre.grid import FocusGrid, Numbers
 from dioptre.resources import largest_bytes
 from dioptre.stacks.bayer import GREENS, mean_green
 
 PORT: Final = 7624  # INDI's own
-POSITIONS: Final = 1001  # of a ladder over a focuser's whole way
+UNIT: Final = "steps"
+POSITIONS: Final = 1001  # over a focuser's whole way
 TIMEOUT_S: Final = 30.0
 EXPOSURE_S: Final = 1.0
 EXPOSURES: Final = 3  # at most, before a camera that only sends pictures from elsewhere is given up
 HALF_A_STEP: Final = 0.5
 FORM: Final = "HOST:PORT/CCD/FOCUSER?exposure=SECONDS"
-Ladder = Sequence[float] | Float[np.ndarray, "..."]
 
 
 class IndiCamera(Held):
     """A CCD and a focuser of an INDI server as one camera.
 
     Attributes:
-        grid: The ladder, unknown in dioptres.
-        positions: Steps of the focuser at each index.
-        unit: "steps".
+        grid: Positions of the focuser, in steps.
         header: The cards of the last picture that was used.
     """
 
     views = 1
-    unit = "steps"
 
     def __init__(
         self,
@@ -74,7 +70,7 @@ class IndiCamera(Held):
         ccd: str = "",
         focuser: str = "",
         *,
-        positions: Ladder | None = None,
+        positions: Numbers | None = None,
         exposure_s: float = EXPOSURE_S,
         region: tuple[int, int, int, int] | None = None,
         black: float = 0.0,
@@ -89,7 +85,7 @@ class IndiCamera(Held):
             port: Its port.
             ccd: The camera's name; the only one by default.
             focuser: The focuser's name; the only one by default.
-            positions: Steps of the ladder, in order; by default 1001 from the lowest to the highest.
+            positions: Steps of the focuser, in order; by default 1001 from the lowest to the highest.
             exposure_s: Seconds of an exposure.
             region: (x, y, w, h) of the sensor, in its pixels; all of it by default.
             black: Counts of black.
@@ -112,8 +108,7 @@ class IndiCamera(Held):
             self.ccd = find_device(self._client, ccd, CCD)
             self.focuser = find_device(self._client, focuser, FOCUSER)
             self._set_up()
-            self.positions = self._ladder(positions)
-            self.grid = FocusGrid.unknown(len(self.positions))
+            self.grid = self._grid(positions)
             self.shape: tuple[int, int] = self._expose(None).shape
         except BaseException:
             self._client.close()
@@ -139,7 +134,7 @@ class IndiCamera(Held):
 
     def capture(self, index: int) -> Frame:
         """Moves the focuser, and returns a frame that was exposed there."""
-        steps = float(self.positions[to_index(index, self.grid)])
+        steps = float(self.grid.positions[to_index(index, self.grid)])
         try:
             self._client.begin()
             return self._look(steps)
@@ -250,21 +245,21 @@ class IndiCamera(Held):
         prepare_camera(self._client, self.ccd, self.focuser, self._timeout_s)
         set_region(self._client, self.ccd, self._region, self._timeout_s)
 
-    def _ladder(self, positions: Ladder | None) -> Float[np.ndarray, " n"]:
-        """Returns the steps of the ladder, which the focuser can all go to."""
+    def _grid(self, positions: Numbers | None) -> FocusGrid:
+        """Returns a grid of positions that the focuser can all go to."""
         vector = self._client.vector(self.focuser, "ABS_FOCUS_POSITION")
         low, high = vector.limits.get("FOCUS_ABSOLUTE_POSITION", (math.nan, math.nan))
         if positions is None:
             if not -math.inf < low < high < math.inf:
                 raise CameraError(f"{self.focuser} does not tell how far it can go: say the positions")
-            return np.unique(np.rint(np.linspace(low, high, POSITIONS)))
-        ladder = to_ladder(positions)
-        first, last = ladder.min(), ladder.max()
+            return FocusGrid(np.unique(np.rint(np.linspace(low, high, POSITIONS))), UNIT)
+        grid = FocusGrid(positions, UNIT)
+        first, last = sorted(grid.positions[[0, -1]].tolist())
         if not (low <= first and last <= high):
             raise InputError(
                 f"{self.focuser} goes from {low:g} to {high:g} steps, not to {first:g} or {last:g}"
             )
-        return ladder
+        return grid
 
 
 def to_green(cards: Cards, counts: Counts) -> Float32[np.ndarray, "row col"]:

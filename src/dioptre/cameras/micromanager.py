@@ -5,14 +5,13 @@
     camera = MicroManagerCamera(core, way_um=40.0, step_um=0.5)   # 20 um either way of where the stage stands
     dioptre.Autofocus(camera).run()
 
-Micrometres stay in here: outside, a position is an index of the ladder. A stage does not tell how far it may
-go, so the ladder is a way around where it stood when the camera was made, and nothing outside of it is ever
-asked for: choose one that cannot touch the sample.
+Positions are micrometres of the stage, rising. A stage does not tell how far it may go, so the grid is a way
+around where it stood when the camera was made, and nothing outside of it is ever asked for: choose one that
+cannot touch the sample.
 
-**Far**, index 0, is where the objective is nearest to the sample: the plane in focus then lies beyond what
-was in focus before. Micro-Manager knows which way that is if the stage's focus direction is set in the
-configuration; where it is unknown, as with the demo stage, index 0 is the lowest position and far is not
-known.
+**Far** is where the objective is nearest to the sample: the plane in focus then lies beyond what was in focus
+before. Micro-Manager knows which way that is if the stage's focus direction is set in the configuration;
+where it is unknown, as with the demo stage, the grid does not tell.
 
 An exposure is one call of the driver's and cannot be stopped half-way: `abort` stops a move at once, and an
 exposure when it is over. Regions are those that are set in Micro-Manager (`setROI`), which does not tell of
@@ -27,7 +26,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from jaxtyping import Float
 
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.device_base import Held, Stop, split_address, translated
@@ -60,13 +58,10 @@ class MicroManagerCamera(Held):
 
     Attributes:
         core: Micro-Manager.
-        grid: The ladder, unknown in dioptres.
-        positions: Micrometres of the stage at each index.
-        unit: "um".
+        grid: Positions of the stage, in micrometres.
     """
 
     views = 1
-    unit = "um"
     where = None
 
     def __init__(
@@ -81,11 +76,11 @@ class MicroManagerCamera(Held):
         timeout_s: float = TIMEOUT_S,
         owned: bool = False,
     ) -> None:
-        """Reads where the stage stands, and lays the ladder around it.
+        """Reads where the stage stands, and lays the grid around it.
 
         Args:
             core: Micro-Manager, with a configuration loaded; its camera and focus device are used.
-            way_um: How long the ladder is, half of it either way of where the stage stands.
+            way_um: How long the way is, half of it either way of where the stage stands.
             step_um: How far apart its positions are.
             black: Counts of black.
             white: Counts of white; by default the highest that the camera's bits allow.
@@ -94,13 +89,13 @@ class MicroManagerCamera(Held):
             owned: Whether closing unloads the devices.
 
         Raises:
-            InputError: If this is no ladder.
+            InputError: If these are no positions.
             CameraError: If there is no camera or no stage.
         """
         n = round(way_um / step_um) + 1 if step_um > 0 and math.isfinite(way_um) else 0
         if not 2 <= n <= MOST_POSITIONS:
             raise InputError(
-                f"a ladder has 2 to {MOST_POSITIONS} positions, not a way of {way_um:g} um by {step_um:g} um"
+                f"a stage has 2 to {MOST_POSITIONS} positions, not a way of {way_um:g} um by {step_um:g} um"
             )
         if white is not None and not white > black:
             raise InputError(f"white is more than black, {black:g} counts, not {white:g}")
@@ -115,11 +110,9 @@ class MicroManagerCamera(Held):
                 )
             way = (np.arange(n) - (n - 1) / 2) * step_um
             towards_sample = int(core.getFocusDirection(self.stage))
-            self.positions: Float[np.ndarray, " n"] = core.getPosition(self.stage) + (
-                way[::-1] if towards_sample > 0 else way
-            )
+            nearer = None if towards_sample == 0 else towards_sample < 0
+            self.grid = FocusGrid(core.getPosition(self.stage) + way, "um", nearer=nearer)
             self.shape = core.getImageHeight(), core.getImageWidth()
-        self.grid = FocusGrid.unknown(n)
 
     def close(self) -> None:
         """Unloads the devices, if they were loaded for this camera."""
@@ -136,7 +129,7 @@ class MicroManagerCamera(Held):
         at = to_index(index, self.grid)
         self._stop.begin()
         with translated("Micro-Manager"):
-            self._move(float(self.positions[at]))
+            self._move(float(self.grid.positions[at]))
             self._check_abort()
             self.core.snapImage()
             image = self.core.getImage()
@@ -183,7 +176,7 @@ class MicroManagerCamera(Held):
 def open_device(address: str) -> MicroManagerCamera:
     """Returns the devices of a configuration file, or those of `demo`.
 
-    `?way=UM&step=UM&exposure=MS` at the end sets the ladder and the exposure.
+    `?way=UM&step=UM&exposure=MS` at the end sets the grid and the exposure.
 
     Raises:
         InputError: If there is no such file, or no such setting.

@@ -4,9 +4,9 @@
         dioptre.Autofocus(camera, method="gradient-magnitude-variance").run()
 
 Positions are the driver's own numbers (`CAP_PROP_FOCUS`), which OpenCV neither calibrates nor bounds. **Far
-and near are not known**: many webcams count from 0, infinity, upwards to near, and then index 0 is far; the
-UVC standard would have it the other way round, in millimetres. The ladder is `FocusGrid.unknown`; give the
-positions in falling order where far is the highest.
+and near are not known**: many webcams count from 0, infinity, upwards to near, ; the
+UVC standard would have it the other way round, in millimetres. So the grid does not tell whether later
+positions focus nearer.
 
 Frames are green, in 8 bits. A webcam sends them with a tone curve of its own; what is undone here is the
 standard one (sRGB), so that they are linear about as well as that fits. Exposure is the driver's: hold it
@@ -18,19 +18,18 @@ late. It has not been tried on a webcam. A read that the driver does not answer 
 driver.
 """
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import cv2
 import numpy as np
-from jaxtyping import Float
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.device_base import Held, Stop, split_address, to_ladder, to_number, translated
+from dioptre.cameras.device_base import Held, Stop, split_address, to_number, translated
 from dioptre.errors import CameraError, InputError
-from dioptre.grid import MOST_POSITIONS, FocusGrid
+from dioptre.grid import MOST_POSITIONS, FocusGrid, Numbers
 from dioptre.stack import srgb_to_linear
 
+UNIT: Final = "steps"  # of CAP_PROP_FOCUS, which OpenCV gives no unit
 LOWEST, HIGHEST, STEP = 0.0, 255.0, 5.0  # what many webcams have
 SETTLE_S: Final = 0.5
 QUEUED: Final = 5  # frames: a driver's usual four buffers, and the one that is being exposed
@@ -41,20 +40,17 @@ class OpenCVCamera(Held):
     """A webcam whose focus can be set.
 
     Attributes:
-        grid: The ladder, unknown in dioptres.
-        positions: The driver's number at each index.
-        unit: "driver units".
+        grid: The driver's numbers.
     """
 
     views = 1
-    unit = "driver units"
     where = None
 
     def __init__(
         self,
         number: int = 0,
         *,
-        positions: Sequence[float] | Float[np.ndarray, " n"] | None = None,
+        positions: Numbers | None = None,
         settle_s: float = SETTLE_S,
         queued: int = QUEUED,
         linear: bool = False,
@@ -63,17 +59,16 @@ class OpenCVCamera(Held):
 
         Args:
             number: Which of several cameras.
-            positions: The driver's numbers, far first if that is known; by default 0 to 255 by 5.
+            positions: The driver's numbers, rising or falling; by default 0 to 255 by 5.
             settle_s: Seconds that the lens is given after each move.
             queued: How many frames are dropped after that: as many as the driver may have kept.
             linear: Whether the camera's frames are linear already.
 
         Raises:
-            InputError: If this is no ladder.
+            InputError: If these are no positions.
             CameraError: If there is no such camera, or its focus cannot be set.
         """
-        self.positions = to_ladder(np.arange(LOWEST, HIGHEST + 1, STEP) if positions is None else positions)
-        self.grid = FocusGrid.unknown(len(self.positions))
+        self.grid = FocusGrid(np.arange(LOWEST, HIGHEST + 1, STEP) if positions is None else positions, UNIT)
         self._stop, self._settle_s, self._queued = Stop(), settle_s, queued
         shown = np.arange(256, dtype=np.float32) / 255
         self._light = shown if linear else srgb_to_linear(shown)
@@ -91,7 +86,7 @@ class OpenCVCamera(Held):
             raise CameraError(f"OpenCV finds no {self._name}")
         if not self._capture.set(cv2.CAP_PROP_AUTOFOCUS, 0):
             raise CameraError(f"the autofocus of {self._name} cannot be switched off")
-        self._set_focus(float(self.positions[0]))
+        self._set_focus(float(self.grid.positions[0]))
         self.shape: tuple[int, int] = self._read().shape
 
     def close(self) -> None:
@@ -107,7 +102,7 @@ class OpenCVCamera(Held):
         at = to_index(index, self.grid)
         self._stop.begin()
         with translated("OpenCV", cv2.error):
-            self._set_focus(float(self.positions[at]))
+            self._set_focus(float(self.grid.positions[at]))
             self._stop.pause(self._settle_s)
             for _ in range(self._queued):
                 self._stop.check()
@@ -135,10 +130,10 @@ class OpenCVCamera(Held):
 def open_device(address: str) -> OpenCVCamera:
     """Returns a webcam by its number, the first by default.
 
-    `?low=0&high=255&step=5` at the end sets the ladder; with low above high it falls.
+    `?low=0&high=255&step=5` at the end sets the positions; with low above high it falls.
 
     Raises:
-        InputError: If this is no number, or no ladder.
+        InputError: If this is no number, or these are no positions.
         CameraError: If there is no such camera, or its focus cannot be set.
     """
     place, settings = split_address(address, {"low": LOWEST, "high": HIGHEST, "step": STEP}, FORM)
@@ -146,7 +141,7 @@ def open_device(address: str) -> OpenCVCamera:
     n = round(abs(high - low) / step) + 1 if step > 0 and np.isfinite(high - low) else 0
     if not 2 <= n <= MOST_POSITIONS:
         raise InputError(
-            f"a ladder has 2 to {MOST_POSITIONS} positions, not from {low:g} to {high:g} by {step:g}"
+            f"a lens has 2 to {MOST_POSITIONS} positions, not from {low:g} to {high:g} by {step:g}"
         )
     return OpenCVCamera(
         to_number(place, FORM), positions=low + np.arange(n) * (step if high > low else -step)

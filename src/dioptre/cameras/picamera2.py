@@ -3,7 +3,7 @@
     with PiCamera() as camera:
         dioptre.Autofocus(camera).run()
 
-Positions are dioptres, as libcamera's `LensPosition` is: 0 is infinity, **far, index 0**, and the highest is
+Positions are dioptres, as libcamera's `LensPosition` is: 0 is infinity, and the highest is
 what the driver offers. They are as true as the calibration of the lens that libcamera was given.
 
 Frames are the sensor's own (`raw`): the green pixels of its mosaic, less black, linear. Exposure and gain are
@@ -28,7 +28,7 @@ import numpy as np
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.device_base import Held, Stop, split_address, to_number, translated
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
-from dioptre.grid import MOST_POSITIONS, FocusGrid
+from dioptre.grid import DIOPTRES, MOST_POSITIONS, FocusGrid
 from dioptre.stacks.bayer import GREENS, mean_green
 
 STEP_DIOPTRES: Final = 0.25
@@ -48,14 +48,11 @@ class PiCamera(Held):
     """A Raspberry Pi camera.
 
     Attributes:
-        grid: The ladder, in dioptres.
-        positions: The same: what `LensPosition` is at each index.
-        unit: "dioptres".
+        grid: Its positions, in dioptres: what `LensPosition` is at each index.
         metadata: What libcamera said of the last frame.
     """
 
     views = 1
-    unit = "dioptres"
     where = None
 
     def __init__(
@@ -70,12 +67,12 @@ class PiCamera(Held):
 
         Args:
             number: Which of several cameras.
-            step_dioptres: How far apart the positions of the ladder are.
+            step_dioptres: How far apart the positions of the lens are.
             settle_s: Seconds from telling the lens to move until a frame counts.
             timeout_s: How long a frame may take.
 
         Raises:
-            InputError: If this is no ladder.
+            InputError: If these are no positions.
             MissingExtraError: If Picamera2 is not there.
             CameraError: If there is no such camera, or its lens cannot be moved.
         """
@@ -89,8 +86,7 @@ class PiCamera(Held):
             raise CameraError(f"there is no Raspberry Pi camera {number}: {error}") from None
         try:
             with translated("Picamera2"):
-                self.grid = self._ladder(step_dioptres)
-                self.positions = self.grid.dioptres
+                self.grid = self._grid(step_dioptres)
                 self._start()
         except BaseException:
             self.close()
@@ -107,7 +103,7 @@ class PiCamera(Held):
 
     def capture(self, index: int) -> Frame:
         """Moves the lens, and returns a frame that was exposed there after it had settled."""
-        dioptres = float(self.positions[to_index(index, self.grid)])
+        dioptres = float(self.grid.positions[to_index(index, self.grid)])
         self._stop.begin()
         with translated("Picamera2"):
             self._camera.set_controls({"AfMode": self._manual, "LensPosition": dioptres})
@@ -134,15 +130,17 @@ class PiCamera(Held):
 
     # Setting up, in the order that Picamera2 wants
 
-    def _ladder(self, step_dioptres: float) -> FocusGrid:
+    def _grid(self, step_dioptres: float) -> FocusGrid:
         offered = self._camera.camera_controls
         if "AfMode" not in offered or "LensPosition" not in offered:
             raise CameraError("the lens of this Raspberry Pi camera cannot be moved: it has no AfMode")
         low, high = (float(end) for end in offered["LensPosition"][:2])
         n = round((high - low) / step_dioptres) + 1 if step_dioptres > 0 else 0
         if not 2 <= n <= MOST_POSITIONS:
-            raise InputError(f"a ladder from {low:g} to {high:g} dioptres has no steps of {step_dioptres:g}")
-        return FocusGrid(np.linspace(low, high, n))
+            raise InputError(
+                f"a lens that goes from {low:g} to {high:g} dioptres has no steps of {step_dioptres:g}"
+            )
+        return FocusGrid(np.linspace(low, high, n), DIOPTRES)
 
     def _start(self) -> None:
         camera = self._camera
@@ -227,10 +225,10 @@ def load_picamera2() -> tuple[Any, Any]:
 def open_device(address: str) -> PiCamera:
     """Returns a Raspberry Pi camera by its number, the first by default.
 
-    `?step=DIOPTRES` at the end sets the ladder.
+    `?step=DIOPTRES` at the end says how far apart positions are.
 
     Raises:
-        InputError: If this is no number, or no ladder.
+        InputError: If this is no number, or no step.
         MissingExtraError: If Picamera2 is not there.
         CameraError: If there is no such camera, or its lens cannot be moved.
     """

@@ -1,7 +1,7 @@
 """A recorded stack as a camera: what was captured once is captured again, without a lens.
 
-`replay:STACK` takes whatever `dioptre focus` does, far to near. A folder that `dioptre record` wrote brings
-its ladder along; of any other stack only the order of the slices is known.
+`replay:STACK` takes whatever `dioptre focus` does. A folder that `dioptre record` wrote brings its positions
+along, and so does a microscope's file; of any other stack only the order of the slices is known.
 """
 
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class ReplayCamera:
 
     @property
     def grid(self) -> FocusGrid:
-        """The ladder that the stack was recorded on."""
+        """Where the slices were taken."""
         return self.stack.grid
 
     @property
@@ -73,19 +73,6 @@ class ReplayCamera:
         """Nothing is held."""
 
 
-@dataclass(frozen=True, eq=False)
-class RecordedCamera(ReplayCamera):
-    """The same with the driver's own numbers.
-
-    Attributes:
-        positions: At each position of the ladder.
-        unit: What they count.
-    """
-
-    positions: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    unit: str = "steps"
-
-
 def open_device(address: str) -> ReplayCamera:
     """Returns the stack at a path as a camera.
 
@@ -102,9 +89,6 @@ def open_device(address: str) -> ReplayCamera:
     if codes.dtype.kind == "f" and float(np.nanmax(codes)) > 2.0:
         raise InputError(f"{path} holds numbers up to {float(np.nanmax(codes)):g}: a replay's white is 1")
     pixels = np.clip(codes_to_pixels(codes, 0.0, pictures.white), 0, 1)
-    grid = FocusGrid.unknown(len(pixels)) if known is None else known.grid
+    grid = pictures.grid or FocusGrid(range(len(pixels))) if known is None else known.grid
     where = None if known is None or known.where is None else np.array([known.where])
-    stack = FocalStack.full(np.ascontiguousarray(pixels[None]), grid, where)
-    if known is None or not known.positions or known.unit is None:
-        return ReplayCamera(stack)
-    return RecordedCamera(stack, positions=np.array(known.positions), unit=known.unit)
+    return ReplayCamera(FocalStack.full(np.ascontiguousarray(pixels[None]), grid, where))

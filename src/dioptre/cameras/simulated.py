@@ -61,7 +61,7 @@ class SimulatedCamera:
 
     @property
     def grid(self) -> FocusGrid:
-        """The ladder of its make."""
+        """Where the lens of its make can go: slices, with their dioptres."""
         return self.stage.camera.grid
 
     @property

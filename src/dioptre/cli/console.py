@@ -35,8 +35,9 @@ def refuse_overwriting(path: Path, overwrite: bool, makes_folder: bool = False) 
 
 def did_you_mean(word: str, known: Iterable[str], help_command: str = "dioptre --help") -> str:
     """Returns the end of a sentence about an unknown word: the word that is spelt most like it, if any."""
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else f": '{help_command}' lists them"
+    bare = {one.lstrip("-"): one for one in known}  # hyphens that all have are no likeness
+    near = difflib.get_close_matches(word.lstrip("-"), list(bare), n=1)
+    return f"; did you mean {bare[near[0]]!r}?" if near else f": '{help_command}' lists them"
 
 
 def one_line(text: str) -> str:

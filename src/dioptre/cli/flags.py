@@ -17,6 +17,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from dioptre.cli.console import did_you_mean
 from dioptre.errors import InputError
@@ -28,6 +29,7 @@ WORDINGS: Final = (  # of tyro, about values
     re.compile(r"invalid choice '(?P<value>.*?)' for argument '(?P<flag>.*?)'"),
     re.compile(r"Missing value for argument '(?P<flag>.*?)'"),
 )
+OF_A_GROUP: Final = re.compile(r"^Error parsing [a-z]\w*: ")  # and then what a group of flags says itself
 NUMBERS: Final = {int: "N", float: "NUMBER"}
 
 
@@ -82,10 +84,11 @@ def parse(name: str, config: type, arguments: Sequence[str]) -> Any:
                 prog=f"dioptre {name}",
                 args=arguments,
                 config=(tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
+                registry=_forms(),
                 return_unknown_args=True,
             )
     except SystemExit:
-        complaint = _reworded(_complaint(said.getvalue()), name, every)
+        complaint = _reworded(_complaint(said.getvalue()), name, every, arguments)
         raise InputError(f"{complaint} (dioptre {name} --help)") from None
     if left:
         raise InputError(f"{name} does not know what to do with {left[0]!r} (dioptre {name} --help)")
@@ -116,6 +119,7 @@ def _flag(field: "Field[Any]", kind: Any, marks: tuple[Any, ...], text: str) -> 
     name = "" if tyro.conf.Positional in marks else "--" + field.name.replace("_", "-")
     values = [mark.metavar for mark in marks if hasattr(mark, "metavar")]
     missing = field.default is MISSING and field.default_factory is MISSING
+    values += [field.metadata["value"]] if "value" in field.metadata else []
     value = values[0] if values else _value(kind, field.name)
     return Flag(name, value, _with_default(text, field), missing)
 
@@ -127,8 +131,35 @@ def _unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:
         hint, *rest = get_args(hint)
         marks = tuple(rest)
     if get_origin(hint) in (Union, UnionType):
-        (hint,) = (one for one in get_args(hint) if one is not NoneType)
+        kinds = [one for one in get_args(hint) if one is not NoneType]
+        hint = float if kinds == [float, int] else kinds[0]
     return hint, marks
+
+
+def _forms() -> ConstructorRegistry:
+    """Returns how values are written that tyro would want otherwise: a few numbers with commas, any word."""
+    registry = ConstructorRegistry()
+
+    @registry.primitive_rule
+    def of(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+        kinds = get_args(info.type)
+        if info.type_origin is tuple and Ellipsis not in kinds:
+            return PrimitiveConstructorSpec(
+                1, "N,N", lambda words: _listed(words[0], kinds), lambda value: isinstance(value, tuple), list
+            )
+        if info.type is Any:
+            return PrimitiveConstructorSpec(1, "", lambda words: words[0], lambda _: True, list)
+        return None
+
+    return registry
+
+
+def _listed(text: str, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns the numbers of `1,2`, of so many kinds."""
+    parts = text.split(",")
+    if len(parts) != len(kinds):
+        raise ValueError(f"Error parsing: '{text}'")
+    return tuple(_unwrapped(kind)[0](part) for kind, part in zip(kinds, parts, strict=True))
 
 
 def _value(kind: Any, name: str) -> str:
@@ -140,7 +171,8 @@ def _value(kind: Any, name: str) -> str:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return "|".join(str(one.value) for one in kind)
     if get_origin(kind) is tuple:
-        return " ".join(_value(one, name) for one in get_args(kind) if one is not Ellipsis)
+        kinds = [_unwrapped(one)[0] for one in get_args(kind) if one is not Ellipsis]
+        return ",".join(_value(one, name) for one in kinds)
     return NUMBERS.get(kind, name.upper())
 
 
@@ -157,9 +189,11 @@ def _with_default(text: str, field: "Field[Any]") -> str:
 
 
 def _docstring(config: type) -> tuple[str, dict[str, str]]:
-    """Returns what a dataclass says of itself, and of each of its fields."""
+    """Returns what a dataclass says of itself, and of each of its fields, those of its parents too."""
     about, _, attributes = inspect.getdoc(config).partition("\n\nAttributes:\n")  # type: ignore[union-attr]
     texts, name = dict[str, str](), ""
+    for parent in config.__bases__:
+        texts |= _docstring(parent)[1] if is_dataclass(parent) else {}
     for line in textwrap.dedent(attributes).splitlines():
         if line.startswith(" "):
             texts[name] += f" {line.strip()}"
@@ -216,7 +250,7 @@ def _complaint(text: str) -> str:
     return " ".join(line.strip() for line in takewhile(lambda line: not is_blank(line), below_title))
 
 
-def _reworded(complaint: str, name: str, flags: Sequence[Flag]) -> str:
+def _reworded(complaint: str, name: str, flags: Sequence[Flag], arguments: Sequence[str]) -> str:
     """Returns what tyro says is wrong in the words of help, where these are known."""
     if complaint.startswith("Missing from"):
         return f"{name} needs {' '.join(flag.usage for flag in flags if flag.required)}"
@@ -224,6 +258,13 @@ def _reworded(complaint: str, name: str, flags: Sequence[Flag]) -> str:
     for wording in WORDINGS:
         found = wording.match(complaint)
         if found and found["flag"] in values:
-            given = found.groupdict().get("value")
+            given = _as_typed(found.groupdict().get("value"), arguments)
             return f"{found['flag']} takes {values[found['flag']]}" + (f", not {given!r}" if given else "")
-    return complaint.removesuffix(".")
+    return OF_A_GROUP.sub("", complaint).removesuffix(".")
+
+
+def _as_typed(value: str | None, arguments: Sequence[str]) -> str | None:
+    """Returns a value as its user typed it: tyro breaks its lines within long ones."""
+    words = [word.partition("=")[2] if word.startswith("--") else word for word in arguments]
+    bare = "".join((value or "").split())
+    return next((word for word in words if bare and "".join(word.split()) == bare), value)

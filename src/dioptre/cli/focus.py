@@ -1,28 +1,21 @@
 """`dioptre focus`: which picture of a stack is sharp, or where the lens must go from a few looks."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED, print_json, progress, refuse_overwriting
 from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv
 from dioptre.cli.focus_result import print_look_result, print_reason
-from dioptre.cli.stack_flags import StackFlags
-from dioptre.errors import InputError, StackFileError
+from dioptre.cli.stack_flags import StackFlags, read_flags
+from dioptre.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from dioptre.cameras.blur_units import FocusSteps
     from dioptre.focusing.result import FocusResult
+    from dioptre.grid import FocusGrid
     from dioptre.stacks.pictures import Pictures
-
-Number = TypeVar("Number", int, float)
-Unit = Literal["dioptres", "metres", "um"]
-UNIT_LABELS = {"dioptres": "focus (dioptres)", "metres": "focus distance (m)", "um": "position (µm)"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +40,7 @@ class OutputFlags:
 
     Attributes:
         json: Print the result as JSON, and nothing else.
+        full: With --json, print the long lists too: scores and positions.
         plot: Draw the focus curve, with the sharp picture and its neighbours, into this file (.png, .pdf,
             .svg).
         csv: Write a line for each stack, or for each of its regions, into this file.
@@ -54,6 +48,7 @@ class OutputFlags:
     """
 
     json: bool = False
+    full: bool = False
     plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     csv: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     overwrite: bool = False
@@ -72,18 +67,17 @@ class Focus:
         stacks: A folder of numbered pictures (NAME_left and NAME_right are two views), pictures, a TIFF,
             .npy, .npz, film or microscope's file. Several stacks give a table.
         roi: Look only at this region, in pixels from the top left; may be given several times.
-        subject: Which of several depths, or of several regions in focus, decides. Where no positions are
-            known, the last slice is the nearest.
+        subject: Which of several depths decides. Where no positions are known, the last slice is the nearest.
         method: A key of `dioptre methods`, or a network's file (.onnx). By default dioptre-vote; with --at
             dioptre-single-green (or -dp) for one look, dioptre-any-green (or -dp) for several.
-        at: Where the lens was at each look, such as 20 or 10,25, counted from 0 (far); with --camera in its
-            unit, such as 1.25 dioptres.
-        positions: Where each picture was focused: 0.2,0.4,0.6 or START:STEP, a file with a number a line,
-            `names` for the numbers in file names, or `learnaf` for the 49 of the published data set.
-        unit: Unit of the positions; with --camera they are in its unit.
+        at: Where the lens was at each look, such as 20 or 10,25, in the unit of the positions; by default
+            slices of the published data set, 0 (far) to 48.
+        positions: Where each picture was focused: 0:0.5um (START:STEP), 0:5:245um (START:STEP:END), 1,2,3um,
+            names:um for the numbers in file names, a file with a number a line, or learnaf for the published
+            49. Without a unit they are the camera's, or dioptres; by default as a microscope's file or a
+            recording tells.
         camera: Camera of the pictures, for networks: a camera file (docs/data.md), pixel3, dslr-50mm,
-            machine-vision-16mm or microscope-4x. Positions are then in its unit. By default the phone that
-            networks know.
+            machine-vision-16mm or microscope-4x.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
         prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near such as 3,2,1,
             or a file of them; heeded by methods that give probabilities.
@@ -98,7 +92,6 @@ class Focus:
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
-    unit: Unit = "dioptres"
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
@@ -124,26 +117,27 @@ def run_focus(config: Focus) -> int:
         and config.output.plot.resolve() == config.output.csv.resolve()
     ):
         raise InputError(f"--plot and --csv are both to be written to {config.output.plot}")
+    if config.output.full and not config.output.json:
+        raise InputError("--full goes with --json")
     if config.method is not None:
         find_method(config.method)  # before reading a large stack in vain
     DepthPrior.parse(config.prior)  # likewise
     to_subject(config.subject)  # likewise
     regions = [parse_roi(text) for text in config.roi]
-    steps = None if config.camera is None else _read_camera(config)
-    at = None if config.at is None else (parse_at if steps is None else parse_lens)(config.at)
+    at = None if config.at is None else parse_at(config.at)
     with naming_flags():
         stacks = _open(config, at is not None)
-    answers = []
+    answers: list[Answer] = []
     for pictures in stacks:
-        values = None if config.positions is None else _read_positions(config, pictures)
         with naming_flags(pictures.source):
             if at is not None:
-                return _focus_looks(config, at, pictures, regions, values, steps)
-            answers.append(Answer(pictures, _focus_stack(config, pictures, regions, values, steps)))
+                return _focus_looks(config, at, pictures, regions)
+            answers += [Answer(pictures, one) for one in _focus_stack(config, pictures, regions)]
     if config.output.csv is not None:
         write_csv(config.output.csv, answers)
-    print_answers(answers, config.output.json)
-    return max(_exit_code(one.result, one.pictures.title if len(answers) > 1 else "") for one in answers)
+    print_answers(answers, config.output.json, config.output.full)
+    several = len(answers) > 1
+    return max(_exit_code(one.result, one.title if several else "") for one in answers)
 
 
 def _open(config: Focus, looks: bool) -> "list[Pictures]":
@@ -165,21 +159,24 @@ def _open(config: Focus, looks: bool) -> "list[Pictures]":
 
 
 def _focus_stack(
-    config: Focus,
-    pictures: "Pictures",
-    regions: list[tuple[int, int, int, int]],
-    values: "np.ndarray[Any, Any] | None",
-    steps: "FocusSteps | None",
-) -> "FocusResult":
-    """Returns which picture of a whole stack is sharp, and plots it."""
+    config: Focus, pictures: "Pictures", regions: list[tuple[int, int, int, int]]
+) -> "list[FocusResult]":
+    """Returns which picture of a whole stack is sharp, region by region, and plots it."""
     from dioptre.focusing.focus import DEFAULT_METHOD, focus  # noqa: PLC0415
 
+    grid = read_flags(config.positions, config.camera, pictures)
+    if grid is not None and config.positions is None and len(grid) != len(pictures):
+        raise InputError(
+            f"say where the pictures were taken, in {grid.unit} as {config.camera} counts: --positions"
+        )
+    if len(regions) > 1 and config.output.plot is not None:
+        raise InputError(f"--plot takes one --roi, not {len(regions)}")
     with progress(f"focusing {pictures.title}", config.output.json) as moved:
-        result = focus(
+        found: Any = focus(
             pictures,
             config.method or DEFAULT_METHOD,
-            **_position_arguments(values, config.unit, steps),
-            roi=regions or None,
+            grid=grid,
+            roi=regions if len(regions) > 1 else regions[0] if regions else None,
             subject=config.subject,
             black=config.pixels.black,
             white=config.pixels.white,
@@ -188,91 +185,80 @@ def _focus_stack(
             gamma=config.pixels.gamma,
             progress=moved,
         )
+    results = found if isinstance(found, list) else [found]
     if config.output.plot is not None:
-        _plot(config, pictures, result, values)
-    return result
+        _plot(config.output.plot, pictures, results[0])
+    return results
 
 
 def _focus_looks(
     config: Focus,
-    at: tuple[int | float, ...],
+    at: tuple[float, ...],
     pictures: "Pictures",
     regions: list[tuple[int, int, int, int]],
-    values: "np.ndarray[Any, Any] | None",
-    steps: "FocusSteps | None",
 ) -> int:
     """Prints where the lens must go from one look, or from several."""
     from dioptre.focusing.focus import focus_from  # noqa: PLC0415
-    from dioptre.grid import FocusGrid  # noqa: PLC0415
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.methods.learned import Learned  # noqa: PLC0415
 
-    if len(regions) > 1 or config.output.plot is not None or (config.unit == "um" and steps is None):
-        raise InputError("--at takes one --roi, positions in dioptres or metres, and no --plot")
-    grid = None if values is None or steps is not None else FocusGrid(values)
-    if steps is None:
-        positions = len(grid or FocusGrid.learnaf())
-        chosen = _chosen_pictures(pictures, at, positions)  # type: ignore[arg-type]
-    else:
-        chosen = _pictures_of_camera(pictures, at, values)
+    if len(regions) > 1 or config.output.plot is not None:
+        raise InputError("--at takes one --roi, and no --plot")
+    taken = _taken(config, pictures, len(at))
+    chosen = _chosen_pictures(pictures, at, taken, config.camera)
     learned = config.method is None or isinstance(find_method(config.method).build(), Learned)
     gamma = config.pixels.gamma or ("srgb" if learned and pictures.display else "linear")
     result = focus_from(
         [(pictures.read(picture), position) for picture, position in zip(chosen, at, strict=True)],
         method=config.method,
-        grid=grid,
+        grid=_way(config.camera, taken),
         roi=regions[0] if regions else None,
         black=config.pixels.black,
         white=config.pixels.white,
         prior=config.prior,
-        camera=steps,
         risk=config.risk,
         gamma=gamma,
     )
-    names = [pictures.names[picture] for picture in chosen]
     if config.output.json:
-        looks = {"name": names[0], "at": at[0]} if len(at) == 1 else {"names": names, "at": list(at)}
-        record = {"stack": pictures.source, **looks, **result.to_json()}
-        print_json(record)
+        names = [pictures.names[picture] for picture in chosen]
+        print_json({"stack": pictures.source, "names": names, **result.to_json(config.output.full)})
     else:
         print_look_result(pictures.source, pictures, result)
     return _exit_code(result)
 
 
-def _chosen_pictures(stack: "Pictures", at: tuple[int, ...], positions: int) -> tuple[int, ...]:
+def _taken(config: Focus, pictures: "Pictures", looks: int) -> "FocusGrid | None":
+    """Returns where the slices of a stack were taken; where the lens can go, of a picture for each look."""
+    a_picture_each = len(pictures) == looks
+    if config.positions is not None:
+        return read_flags(config.positions, config.camera, pictures, way=a_picture_each)
+    own = None if a_picture_each else read_flags(None, None, pictures)
+    return None if own is None else read_flags(None, config.camera, pictures)
+
+
+def _way(camera: str | None, taken: "FocusGrid | None") -> "str | FocusGrid | None":
+    """Returns where a lens can go: all the way of its camera, if that counts as the slices do."""
+    from dioptre.cameras.camera_files import describe  # noqa: PLC0415
+
+    counted_otherwise = camera is None or (taken is not None and taken.unit != describe(camera).unit)
+    return taken if counted_otherwise else camera
+
+
+def _chosen_pictures(
+    stack: "Pictures", at: tuple[float, ...], taken: "FocusGrid | None", camera: str | None
+) -> list[int]:
     """Returns which pictures were taken at these positions: slices of a whole stack, or all of a few."""
-    pictures = len(stack)
-    for position in at:
-        if not 0 <= position < positions:
-            raise InputError(f"--at is a position of the ladder, 0..{positions - 1}, not {position}")
-    if pictures == positions:
-        return at
-    if pictures == len(at):
-        return tuple(range(pictures))
+    from dioptre.grid import FocusGrid  # noqa: PLC0415
+
+    grid = FocusGrid.learnaf() if taken is None and camera is None else taken
+    if grid is not None and len(grid) == len(stack):
+        return [grid.index_of(position) for position in at]
+    if len(stack) == len(at):
+        return list(range(len(stack)))
     raise InputError(
-        f"{stack.source} has {pictures} pictures, but the ladder {positions} positions and --at {len(at)}: "
-        "give a picture for each position of either"
+        f"{stack.source} has {len(stack)} pictures, but --at {len(at)} positions: give a picture for each, "
+        "or the position of every picture (--positions)"
     )
-
-
-def _pictures_of_camera(
-    stack: "Pictures", at: tuple[int | float, ...], values: "np.ndarray[Any, Any] | None"
-) -> tuple[int, ...]:
-    """Returns which pictures were taken at these positions, in a camera's unit."""
-    pictures = len(stack)
-    if values is None:
-        if pictures != len(at):
-            raise InputError(
-                f"{stack.source} has {pictures} pictures, but --at {len(at)} positions: give a picture for "
-                "each, or the position of every picture (--positions)"
-            )
-        return tuple(range(pictures))
-    known = values.tolist()
-    for position in at:
-        if position not in known:
-            nearest = min(known, key=lambda one: abs(one - position))
-            raise InputError(f"no picture was taken at {position:g}: the nearest is at {nearest:g}")
-    return tuple(known.index(position) for position in at)
 
 
 def _exit_code(result: "FocusResult", stack: str = "") -> int:
@@ -286,21 +272,14 @@ def _exit_code(result: "FocusResult", stack: str = "") -> int:
     return FOCUSED if focused else NOT_FOCUSED
 
 
-def parse_at(text: str) -> tuple[int, ...]:
-    """Returns the whole numbers of `k` or `k,k,...`."""
-    return _numbers(text, int, "a position of the lens, or several such as 10,25")
-
-
-def parse_lens(text: str) -> tuple[float, ...]:
-    """Returns the numbers of `x` or `x,x,...`, positions in a camera's unit."""
-    return _numbers(text, float, "a position in the camera's unit, or several such as 1.2,1.35")
-
-
-def _numbers(text: str, kind: Callable[[str], Number], wanted: str) -> tuple[Number, ...]:
+def parse_at(text: str) -> tuple[float, ...]:
+    """Returns the numbers of `x` or `x,x,...`."""
     try:
-        return tuple(kind(part) for part in text.split(","))
+        return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"--at takes {wanted}, not {text!r}") from None
+        raise InputError(
+            f"--at takes a position of the lens, or several such as 10,25, not {text!r}"
+        ) from None
 
 
 def parse_roi(text: str) -> tuple[int, int, int, int]:
@@ -314,53 +293,12 @@ def parse_roi(text: str) -> tuple[int, int, int, int]:
     return x, y, w, h
 
 
-def _read_camera(config: Focus) -> "FocusSteps":
-    from dioptre.cameras.blur_units import to_steps  # noqa: PLC0415
-
-    steps = to_steps(config.camera)
-    known = ("dioptres", "metres") if steps.unit == "dioptres" else ("dioptres", steps.unit)
-    if config.unit not in known:
-        raise InputError(
-            f"positions of {steps.name} are in {steps.unit}, not in {config.unit}: leave out --unit"
-        )
-    return steps
-
-
-def _read_positions(config: Focus, pictures: "Pictures") -> "np.ndarray[Any, Any]":
-    from dioptre.grid import FocusGrid, metres_to_dioptres  # noqa: PLC0415
-    from dioptre.stacks.positions import read_positions  # noqa: PLC0415
-
-    assert config.positions is not None
-    if config.positions == "learnaf":
-        if config.unit != "dioptres":
-            raise InputError(f"the positions learnaf are in dioptres, not {config.unit}: leave out --unit")
-        return FocusGrid.learnaf().dioptres
-    try:
-        values = read_positions(config.positions, pictures.names)
-    except StackFileError as error:
-        raise StackFileError(f"{error} (--positions)") from None
-    return metres_to_dioptres(values) if config.unit == "metres" else values  # type: ignore[return-value]
-
-
-def _position_arguments(
-    values: "np.ndarray[Any, Any] | None", unit: Unit, steps: "FocusSteps | None"
-) -> dict[str, Any]:
-    if steps is not None:
-        return {"camera": steps, "positions": values}
-    if values is None:
-        return {}
-    return {"positions_um": values} if unit == "um" else {"dioptres": values}
-
-
-def _plot(config: Focus, pictures: "Pictures", result: "FocusResult", values: Any) -> None:
+def _plot(path: Path, pictures: "Pictures", result: "FocusResult") -> None:
     from dioptre.cli.plotting import save_figure  # noqa: PLC0415
     from dioptre.evaluate.focus_figure import focus_figure  # noqa: PLC0415
 
-    assert config.output.plot is not None
-    unit = "dioptres" if config.unit == "metres" else config.unit
     title = (
         f"{Path(pictures.source).name}: {result.state.value}, confidence {result.confidence:.2f}"
         + "".join(f", {reason.value}" for reason in result.reasons)
     )
-    label = "slice" if values is None else UNIT_LABELS[unit]
-    save_figure(focus_figure(result, title, pictures.names, values, label), config.output.plot)
+    save_figure(focus_figure(result, title, pictures.names), path)

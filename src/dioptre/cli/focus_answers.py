@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dioptre.cli.console import open_console, print_json
-from dioptre.cli.focus_result import print_notes, print_stack_result, table_of
+from dioptre.cli.focus_result import in_words, place, print_notes, print_stack_result, table_of
 from dioptre.errors import DioptreError
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from dioptre.stacks.pictures import Pictures
 
 COLUMNS: Final = (
-    "stack", "which", "roi", "name", "index", "position", "state", "confidence", "expected_error", "risk",
-    "dioptres", "distance_m", "position_um", "lens_position", "unit", "reasons", "notes", "method",
+    "stack", "which", "roi", "name", "index", "subindex", "position", "unit", "state", "confidence", "risk",
+    "expected_error", "dioptres", "distance_m", "reasons", "notes", "method",
 )  # fmt: skip
 
 
@@ -30,29 +30,32 @@ class Answer:
     pictures: "Pictures"
     result: "FocusResult"
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def title(self) -> str:
+        """What to call it: the stack, and the region where there are several."""
+        roi = self.result.roi
+        return self.pictures.title if roi is None else f"{self.pictures.title} at {in_words(roi)}"
+
+    def to_json(self, full: bool) -> dict[str, Any]:
         """Returns both as plain numbers, strings and lists."""
         which = {"which": self.pictures.label} if self.pictures.label else {}
         return {
             "stack": self.pictures.source,
             **which,
             "name": self.pictures.names[self.result.index],
-            **self.result.to_json(),
+            **self.result.to_json(full),
             "skipped": list(self.pictures.skipped),
         }
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Returns a line for each region, or one."""
-        return [self._row(one) for one in self.result.regions or (self.result,)]
-
-    def _row(self, result: "FocusResult") -> dict[str, Any]:
-        plain = result.to_json()
+    def row(self) -> dict[str, Any]:
+        """Returns the line of a table of all answers."""
+        plain, roi = self.result.to_json(), self.result.roi
         return {
             **{name: plain[name] for name in COLUMNS if name in plain},
             "stack": self.pictures.source,
             "which": self.pictures.label,
-            "name": self.pictures.names[result.index],
-            "roi": "" if result.roi is None else ",".join(str(one) for one in result.roi),
+            "name": self.pictures.names[self.result.index],
+            "roi": "" if roi is None else in_words(roi),
             "reasons": " ".join(plain["reasons"]),
             "notes": "; ".join(self.result.notes),
         }
@@ -71,10 +74,10 @@ def naming_flags(stack: str = "") -> Iterator[None]:
         raise type(error)(named) from None
 
 
-def print_answers(answers: Sequence[Answer], as_json: bool) -> None:
+def print_answers(answers: Sequence[Answer], as_json: bool, full: bool = False) -> None:
     """Prints one result as a table of its own, several as a line each; as JSON one record, or a list."""
     if as_json:
-        records = [one.to_json() for one in answers]
+        records = [one.to_json(full) for one in answers]
         plain = records[0] if len(records) == 1 else {"results": records}
         print_json(plain)
     elif len(answers) == 1:
@@ -91,24 +94,24 @@ def _print_table(answers: Sequence[Answer]) -> None:
     for one in answers:
         result = one.result
         table.add_row(
-            escape(one.pictures.title),
+            escape(one.title),
             result.state.value,
             escape(one.pictures.names[result.index]),
-            f"{result.position:.2f}" if result.position_um is None else f"{result.position_um:.2f} µm",
+            place(result),
             f"{result.confidence:.2f}",
             "\n".join(reason.value for reason in result.reasons),
         )
     open_console().print(table)
     for one in answers:
-        print_notes(one.result, one.pictures.title)
+        print_notes(one.result, one.title)
 
 
 def write_csv(path: Path, answers: Sequence[Answer]) -> None:
-    """Writes a line for each stack, or for each region of it; the whole file, or nothing."""
+    """Writes a line for each answer: the whole file, or nothing."""
     from dioptre.store.manifest import write_file  # noqa: PLC0415
 
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(row for one in answers for row in one.rows())
+    writer.writerows(one.row() for one in answers)
     write_file(path, lambda file: file.write(text.getvalue().encode()))

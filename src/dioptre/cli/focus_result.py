@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from math import isfinite
+from math import isfinite, log10
 from typing import TYPE_CHECKING
 
 from dioptre.cli.console import one_line, open_console
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dioptre.confidence.reasons import Reason
-    from dioptre.focusing.result import FocusResult
+    from dioptre.focusing.result import FocusResult, Roi
     from dioptre.stacks.pictures import Pictures
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -27,12 +27,10 @@ def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") 
     n, _, rows, cols = pictures.shape
     console.print(f"{stack}: {n} pictures of {cols} x {rows}", markup=False, soft_wrap=True)
     name, of = pictures.names[result.index], f"slice {result.index} of 0..{n - 1}"
-    sharpest = of if name.startswith("slice") else f"[bold]{escape(name)}[/] ({of})"
+    sharpest = of if name == f"slice {result.index}" else f"[bold]{escape(name)}[/] ({of})"
     console.print(result_table(result, ("sharpest", sharpest)))
     if result.depths:
         _print_depths(console, pictures, result)
-    elif result.regions:
-        _print_regions(console, pictures, result)
     if pictures.skipped:
         sys.stderr.write(f"left out, not of the series: {one_line(', '.join(pictures.skipped))}\n")
     print_notes(result)
@@ -49,27 +47,57 @@ def print_look_result(stack: str, pictures: "Pictures", result: "FocusResult") -
     _, _, rows, cols = pictures.shape
     console = open_console()
     seen, at = len(result.looks), " and ".join(f"{position:g}" for position in result.looks)
+    at += "" if result.unit == "slice" else f" {result.unit}"
     what = f"a picture of {cols} x {rows}" if seen == 1 else f"{seen} pictures of {cols} x {rows}"
     console.print(f"{stack}: {what}, the lens at {at}", markup=False, soft_wrap=True)
-    console.print(result_table(result, ("go to", _going(result))))
+    console.print(result_table(result, ("go to", _going(result)), told=True))
     print_notes(result)
+
+
+def place(result: "FocusResult") -> str:
+    """Returns where the lens must go, in its user's unit, with as many digits as mean something."""
+    number = _rounded(result.position, result)
+    return f"slice {number}" if result.unit == "slice" else f"{number} {result.unit}"
+
+
+def _length(length: float, result: "FocusResult") -> str:
+    """Returns how far two positions lie apart, in words."""
+    return f"{_rounded(length, result)} {'slices' if result.unit == 'slice' else result.unit}"
+
+
+def _rounded(number: float, result: "FocusResult") -> str:
+    """Returns a number in the unit to a hundredth of a slice, or a tenth of the error, whichever is more."""
+    apart = result.grid.units_per_index(result.subindex)
+    digits = max(0, round(-log10(max(apart / 100, (result.expected_error or 0.0) / 10))))
+    return f"{round(number, digits) + 0.0:.{digits}f}"  # + 0.0: there is no -0
 
 
 def _going(result: "FocusResult") -> str:
     """Returns where the lens must go, and which way that is from the last look."""
-    if result.lens_position is None or result.positions is None:
-        move, goal, length = result.index - result.looks[-1], str(result.index), ""
-    else:  # positions run from far to near, whether they rise or fall
-        move = result.lens_position - result.looks[-1]
-        goal, length = f"{result.lens_position:.6g} {result.unit}", f"{abs(move):.3g}"
-        move = move if result.positions[-1] > result.positions[0] else -move
-    towards = "nearer" if move > 0 else "farther"
-    way = "stay" if move == 0 else f"{length or f'{abs(move):g}'} {towards}"
-    return f"[bold]{goal}[/] ({way})"
+    move = result.position - result.looks[-1]
+    if abs(move) < 0.005 * result.grid.units_per_index(result.subindex):
+        return f"[bold]{place(result)}[/] (stay)"
+    grid = result.grid
+    rising = len(grid) < 2 or grid.positions[-1] > grid.positions[0]
+    known = {True: "nearer", False: "farther"}
+    way = (
+        known[(move > 0) == (rising == grid.nearer)]
+        if grid.nearer is not None
+        else "on"
+        if move > 0
+        else "back"
+    )
+    return f"[bold]{place(result)}[/] ({_rounded(abs(move), result)} {way})"
 
 
-def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
-    """Returns a result as a table, its answer in words that suit what was asked."""
+def result_table(result: "FocusResult", answer: tuple[str, str], told: bool = False) -> "Table":
+    """Returns a result as a table.
+
+    Args:
+        result: The result.
+        answer: Its answer in words that suit what was asked.
+        told: Whether that tells the position.
+    """
     from rich.table import Table  # noqa: PLC0415
 
     from dioptre.confidence.reasons import WARNINGS, Reason, State  # noqa: PLC0415
@@ -78,28 +106,24 @@ def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
     table = Table(show_header=False)
     table.add_row("state", f"[bold {'green' if good else 'red'}]{result.state.value}")
     table.add_row(*answer)
-    if result.lens_position is not None:
-        table.add_row("lens", f"{result.lens_position:.6g} {result.unit}")
-    else:
-        table.add_row("position", f"{result.position:.2f}")
-    if result.dioptres is not None:
-        table.add_row("focus", _focus(result.dioptres))
-    if result.position_um is not None:
-        table.add_row("height", f"{result.position_um:.2f} µm")
-    if result.plateau is not None:
-        table.add_row("plateau", "sharp from slice {} to {}".format(*result.plateau))
-    if result.rivals:
-        table.add_row("nearly as sharp", ", ".join(f"slice {one}" for one in result.rivals))
+    if not told:
+        table.add_row("position", place(result))
+    if (focus := _focus(result)) is not None:
+        table.add_row("focus", focus)
+    verdict = result.verdict
+    if verdict.plateau is not None:
+        table.add_row("plateau", "sharp from slice {} to {}".format(*verdict.plateau))
+    if verdict.rivals:
+        table.add_row("nearly as sharp", ", ".join(f"slice {one}" for one in verdict.rivals))
     table.add_row("confidence", f"{result.confidence:.2f}")
     if result.expected_error is not None:
-        table.add_row("expected error", _expected_error(result))
+        table.add_row("expected error", _length(result.expected_error, result))
     table.add_row("risk of a miss", f"{result.risk:.3f}")
     if Reason.AMBIGUOUS in result.reasons:
-        places = {
-            one: str(one.index) if result.positions is None else f"{result.positions[one.index]:.6g}"
-            for one in result.candidates
-        }
-        chances = (f"{place} (probability {one.probability:.2f})" for one, place in places.items())
+        chances = (
+            f"{result.grid.positions[one.index]:.6g} (probability {one.probability:.2f})"
+            for one in verdict.candidates
+        )
         table.add_row("candidates", ", ".join(chances))
     for name, warnings in (("because", False), ("beware", True)):
         reasons = [reason.value for reason in result.reasons if (reason in WARNINGS) is warnings]
@@ -107,22 +131,31 @@ def result_table(result: "FocusResult", answer: tuple[str, str]) -> "Table":
             table.add_row(name, ", ".join(reasons))
     table.add_row("method", result.method)
     if result.roi is not None:
-        table.add_row("region", ",".join(str(v) for v in result.roi))
+        table.add_row("region", in_words(result.roi))
     table.add_row("curve", sparkline(highest(result.scores, CURVE_COLUMNS)))
     return table
 
 
-def _focus(dioptres: float) -> str:
-    """Returns a focus in dioptres and metres; what rounds to 0 dioptres is infinity."""
-    far = abs(dioptres) < 0.0005
-    return "0 dioptres, infinity" if far else f"{dioptres:.3g} dioptres, {1 / dioptres:.3g} m"
+def _focus(result: "FocusResult") -> str | None:
+    """Returns a focus in dioptres and metres, as far as the position does not say it; None if not known."""
+    if result.dioptres is None or result.distance_m is None:
+        return None
+    far = abs(result.dioptres) < 0.0005  # rounds to 0
+    said = {
+        "dioptres": "0 dioptres" if far else f"{_three(result.dioptres)} dioptres",
+        "m": "infinity" if far else f"{_three(result.distance_m)} m",
+    }
+    return ", ".join(text for unit, text in said.items() if unit != result.unit)
 
 
-def _expected_error(result: "FocusResult") -> str:
-    if result.lens_error is None:
-        return f"{result.expected_error:.1f} positions"
-    what = "steps" if result.looks else "positions"
-    return f"{result.expected_error:.1f} {what}, {result.lens_error:.2g} {result.unit}"
+def _three(number: float) -> str:
+    """Returns a number with three digits that count: 3.00, 0.0909, 110."""
+    return f"{number:#.3g}".removesuffix(".") if abs(number) < 999.5 else f"{number:.0f}"
+
+
+def in_words(roi: "Roi") -> str:
+    """Returns a region as --roi takes it."""
+    return ",".join(str(value) for value in roi)
 
 
 def _print_depths(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:
@@ -130,30 +163,16 @@ def _print_depths(console: "Console", pictures: "Pictures", result: "FocusResult
     table = table_of(
         "depth", "share", "region", "state", "confidence", "reasons", folded=("depth", "reasons")
     )
-    for depth, region in zip(result.depths, result.regions, strict=True):
+    for depth in result.depths:
+        assert depth.result is not None
         table.add_row(
             pictures.names[depth.index],
             f"{depth.share:.0%}",
-            ",".join(str(v) for v in depth.roi),
-            region.state.value,
-            f"{region.confidence:.2f}",
-            "\n".join(reason.value for reason in region.reasons),
+            in_words(depth.roi),
+            depth.result.state.value,
+            f"{depth.result.confidence:.2f}",
+            "\n".join(reason.value for reason in depth.result.reasons),
             style="bold" if depth.roi == result.roi else None,
-        )
-    console.print(table)
-
-
-def _print_regions(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:
-    columns = ("region", "state", "sharpest", "position", "confidence", "reasons")
-    table = table_of(*columns, folded=("sharpest",))
-    for region in result.regions:
-        table.add_row(
-            ",".join(str(v) for v in region.roi or ()),
-            region.state.value,
-            pictures.names[region.index],
-            f"{region.position:.2f}",
-            f"{region.confidence:.2f}",
-            "\n".join(reason.value for reason in region.reasons),
         )
     console.print(table)
 

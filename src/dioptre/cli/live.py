@@ -29,12 +29,11 @@ def print_step(step: "Step", scores: list[float]) -> None:
 
 def step_line(step: "Step", scores: list[float]) -> str:
     """Returns a step in a line: when, why, where, and the curve so far; what it says is on a line below."""
-    own = "" if step.position is None else f" ({step.position:g} {step.unit})"
-    head = f"{step.seconds:7.2f} s  {step.act.value:<8}  {f'{step.index}{own}':<5}  "
+    head = f"{step.seconds:7.2f} s  {step.act.value:<8}  {step.position:<6.7g}  "
     said = []
     if step.answer is not None:
         sure = "" if step.confidence is None else f", confidence {step.confidence:.2f}"
-        said.append(f"go to {step.answer}{sure}")
+        said.append(f"go to {step.answer:g}{sure}")
     if step.note:
         said.append(step.note)
     line = head + curve(scores, step.index, WIDTH - len(head))
@@ -43,7 +42,7 @@ def step_line(step: "Step", scores: list[float]) -> str:
 
 
 def curve(scores: list[float], here: int, width: int) -> str:
-    """Returns the scores of a ladder as one line of block characters.
+    """Returns the scores of a grid as one line of block characters.
 
     The lens is in brackets. Where several positions share a column, the highest score counts; there is a dot
     where there is none.

@@ -1,12 +1,16 @@
-"""The flags that say what is read from the file of a stack, which `focus` and `map` share."""
+"""The flags that say how a stack is read and where its slices were taken, which `focus` and `map` share."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from dioptre.errors import DioptreError
+
 if TYPE_CHECKING:
+    from dioptre.grid import FocusGrid
     from dioptre.stacks.axes import Wanted
+    from dioptre.stacks.pictures import Pictures
 
 
 @dataclass(frozen=True)
@@ -35,3 +39,37 @@ class StackFlags:
         from dioptre.stacks.axes import Wanted  # noqa: PLC0415
 
         return Wanted(self.axes, self.channel, self.time, self.position, self.views)
+
+
+def read_flags(
+    positions: str | None, camera: str | None, pictures: "Pictures", way: bool = False
+) -> "FocusGrid | None":
+    """Returns where slices were taken, of --positions and --camera; None if neither is told, nor by the file.
+
+    Args:
+        positions: As --positions says it.
+        camera: As --camera says it.
+        pictures: The slices; of a recording, the folder tells.
+        way: Whether positions are those that the lens can go to, and not the slices'.
+
+    Raises:
+        DioptreError: If they cannot be used.
+    """
+    from dioptre.cameras.camera_files import describe  # noqa: PLC0415
+    from dioptre.focusing.inputs import read_grid  # noqa: PLC0415
+    from dioptre.focusing.slices import grid_of_pictures  # noqa: PLC0415
+    from dioptre.grid import FocusGrid  # noqa: PLC0415
+    from dioptre.stacks.positions import NAMES  # noqa: PLC0415
+
+    told = None if camera is None else describe(camera)
+    if positions is not None:
+        try:
+            return read_grid(
+                positions, () if way and not positions.startswith(NAMES) else pictures.names, told
+            )
+        except DioptreError as error:
+            raise type(error)(f"{error} (--positions)") from None
+    own = grid_of_pictures(pictures)
+    if told is None or own is None:
+        return own if told is None else told.grid()
+    return FocusGrid(own.positions, own.unit, own.dioptres, nearer=own.nearer, camera=told)

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Int
@@ -81,10 +81,14 @@ APART: Final = float(np.log(1 / 8 + 0.01))
 
 @dataclass(frozen=True)
 class Candidate:
-    """A place where the focus may be: a position of the ladder, and the probability of its side of focus."""
+    """A place where the focus may be: an index of the grid, and the probability of its side of focus."""
 
     index: int
     probability: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns both as plain numbers."""
+        return {"index": self.index, "probability": self.probability}
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,16 @@ class Verdict:
     candidates: tuple[Candidate, ...] = ()
     plateau: tuple[int, int] | None = None
     rivals: tuple[int, ...] = ()
+
+    def turned(self, n: int) -> "Verdict":
+        """Returns the same verdict, of n slices in the other order."""
+        last, flat = n - 1, self.plateau
+        return replace(
+            self,
+            candidates=tuple(replace(one, index=last - one.index) for one in self.candidates),
+            plateau=None if flat is None else (last - flat[1], last - flat[0]),
+            rivals=tuple(last - one for one in self.rivals[::-1]),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from jaxtyping import Float
 
 from dioptre.confidence.reasons import State
 from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
-from dioptre.focusing.result import FocusResult
+from dioptre.focusing.result import FocusResult, Roi
+from dioptre.grid import DIOPTRES, SLICE
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure
@@ -20,8 +21,6 @@ def focus_figure(
     result: FocusResult,
     title: str = "",
     names: Sequence[str] = (),
-    axis: Float[np.ndarray, " n"] | None = None,
-    axis_label: str = "slice",
 ) -> "Figure":
     """Returns the figure of a result.
 
@@ -32,19 +31,17 @@ def focus_figure(
         result: What `focus` found.
         title: What stands above it; the verdict by default.
         names: What to call the slices.
-        axis: Position of each slice, rising or falling; slice numbers by default.
-        axis_label: What the positions are, with their unit.
     """
     figure = new_figure(9.6, 5.6)
     colour = CHOSEN if result.state is State.FOCUSED else FAILED
     grid = figure.add_gridspec(2, 3, height_ratios=(1.2, 1))
-    x = np.arange(len(result.scores), dtype=np.float64) if axis is None else axis
+    x = result.grid.positions
     shown = result.shown()
     curve = figure.add_subplot(grid[0, :] if shown is None else grid[0, :2])
     _draw_curves(curve, result, x, colour)
     verdict = ", ".join([result.state.value, f"confidence {result.confidence:.2f}", *result.reasons])
-    curve.set(title=title or verdict, xlabel=axis_label, ylabel="score (0 worst, 1 best slice)")
-    if axis is None:
+    curve.set(title=title or verdict, xlabel=_axis_label(result.unit), ylabel="score (0 worst, 1 best slice)")
+    if result.unit == SLICE:
         curve.locator_params(axis="x", integer=True)
     if shown is not None:
         _draw_frame(figure.add_subplot(grid[0, 2]), result, colour)
@@ -68,20 +65,22 @@ def _heights(scores: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
 
 
 def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None:
-    if result.plateau is not None:
-        first, last = result.plateau
+    if result.verdict.plateau is not None:
+        first, last = result.verdict.plateau
         axes.axvspan(x[first], x[last], color=CHOSEN, alpha=0.15, label=f"sharp from slice {first} to {last}")
-    for at, region in enumerate(result.regions):
-        if region.roi != result.roi:
-            label = f"slice {region.index}" + (f", {result.depths[at].share:.0%}" if result.depths else "")
-            axes.plot(x, _heights(region.scores), color=OTHERS[at % len(OTHERS)], linewidth=1, label=label)
+    for at, depth in enumerate(result.depths):
+        if depth.result is not None and depth.roi != result.roi:
+            label = f"slice {depth.index}, {depth.share:.0%}"
+            axes.plot(
+                x, _heights(depth.result.scores), color=OTHERS[at % len(OTHERS)], linewidth=1, label=label
+            )
     heights = _heights(result.scores)
     axes.plot(x, heights, "-o", color=INK, markersize=3.5, linewidth=1.4, label=_chosen_label(result))
-    for rival in result.rivals:
+    for rival in result.verdict.rivals:
         axes.plot(x[rival], heights[rival], "o", color=colour, fillstyle="none", markersize=9)
         axes.annotate("nearly as sharp", (x[rival], heights[rival]), xytext=(9, 0), fontsize=8,
                       textcoords="offset points", ha="left", va="center")  # fmt: skip
-    axes.axvline(float(np.interp(result.position, np.arange(len(x)), x)), color=colour, linewidth=1.2)
+    axes.axvline(result.position, color=colour, linewidth=1.2)
     axes.plot(x[result.index], heights[result.index], "o", color=colour, markersize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
@@ -91,10 +90,14 @@ def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None
 
 def _chosen_label(result: FocusResult) -> str | None:
     """Returns what to call the curve that decided, if there are others."""
-    if not result.regions:
+    if not result.depths:
         return None
-    shares = [f", {one.share:.0%}" for one in result.depths if one.index == result.index]
+    shares = [f", {one.share:.0%}" for one in result.depths if one.roi == result.roi]
     return f"slice {result.index}{shares[0] if shares else ''} (chosen)"
+
+
+def _axis_label(unit: str) -> str:
+    return {SLICE: "slice", DIOPTRES: "focus (dioptres)"}.get(unit, f"position ({unit})")
 
 
 def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
@@ -102,7 +105,9 @@ def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
     shown = result.shown()
     assert shown is not None
     axes.imshow(shown.frame, cmap="gray", vmin=0, vmax=255)
-    boxes = [(region.roi, OTHERS[at % len(OTHERS)], 1.0, "-") for at, region in enumerate(result.regions)]
+    boxes: list[tuple[Roi | None, str, float, str]] = [
+        (depth.roi, OTHERS[at % len(OTHERS)], 1.0, "-") for at, depth in enumerate(result.depths)
+    ]
     boxes += [(result.roi, colour, 2.5, "-"), (shown.place, colour, 1.0, ":")]
     for roi, edge, width, style in boxes:
         if roi is not None:

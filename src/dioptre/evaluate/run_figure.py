@@ -8,6 +8,7 @@ from dioptre.confidence.reasons import State
 from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
 from dioptre.focusing.result import FocusResult
 from dioptre.focusing.trace import Act, Step
+from dioptre.grid import FocusGrid
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure
@@ -22,7 +23,7 @@ OTHER = ("#999999", ".")
 
 
 def run_figure(result: FocusResult, title: str = "") -> "Figure":
-    """Returns the figure of a run, positions along the way of the lens, far on the left.
+    """Returns the figure of a run, positions along the way of the lens, in its own unit.
 
     Args:
         result: Of a run; its `trace` is drawn.
@@ -35,8 +36,8 @@ def run_figure(result: FocusResult, title: str = "") -> "Figure":
     way.set(title=f"{title}: {verdict}" if title else verdict, ylabel="frame")
     _draw_sharpness(sharp, result.trace)
     sharp.set(ylabel="sharpness")
-    _draw_posteriors(sure, result.trace, len(result.scores))
-    sure.set(ylabel="probability", xlabel="lens position (0 far)", xlim=(-1, len(result.scores)))
+    _draw_posteriors(sure, result)
+    sure.set(ylabel="probability", xlabel=f"lens position ({result.unit})", xlim=_limits(result.grid))
     colour = CHOSEN if result.state is State.FOCUSED else FAILED
     for axes in (way, sharp, sure):
         axes.axvline(result.position, color=colour, linewidth=1, linestyle="--")
@@ -44,7 +45,7 @@ def run_figure(result: FocusResult, title: str = "") -> "Figure":
 
 
 def _draw_way(axes: "Axes", trace: tuple[Step, ...]) -> None:
-    places, frames = [one.index for one in trace], np.arange(1, len(trace) + 1)
+    places, frames = [one.position for one in trace], np.arange(1, len(trace) + 1)
     axes.plot(places, frames, color="#bbbbbb", linewidth=1, zorder=1)
     for act in dict.fromkeys(one.act for one in trace):
         colour, marker = STYLES.get(act, OTHER)
@@ -59,20 +60,27 @@ def _draw_way(axes: "Axes", trace: tuple[Step, ...]) -> None:
 
 
 def _draw_sharpness(axes: "Axes", trace: tuple[Step, ...]) -> None:
-    scored = sorted((one.index, one.score) for one in trace if one.score is not None)
+    scored = sorted((one.position, one.score) for one in trace if one.score is not None)
     if scored:
         places, scores = zip(*scored, strict=True)
         axes.plot(places, scores, color="#bbbbbb", linewidth=1, zorder=1)
     for one in trace:
         if one.score is not None:
             colour, marker = STYLES.get(one.act, OTHER)
-            axes.scatter([one.index], [one.score], color=colour, marker=marker, zorder=2)
+            axes.scatter([one.position], [one.score], color=colour, marker=marker, zorder=2)
 
 
-def _draw_posteriors(axes: "Axes", trace: tuple[Step, ...], n: int) -> None:
-    known = [(at, one.posterior) for at, one in enumerate(trace, 1) if one.posterior is not None]
+def _limits(grid: FocusGrid) -> tuple[float, float]:
+    """Returns the ends of the axis: a position more on either side than there are."""
+    first, last = sorted(grid.positions[[0, -1]].tolist())
+    aside = grid.units_per_index(0)
+    return first - aside, last + aside
+
+
+def _draw_posteriors(axes: "Axes", result: FocusResult) -> None:
+    known = [(at, one.posterior) for at, one in enumerate(result.trace, 1) if one.posterior is not None]
     for order, (at, posterior) in enumerate(known):
         shade = 0.25 + 0.75 * (order + 1) / len(known)
-        axes.plot(np.arange(n), posterior[1:-1], color=INK, alpha=shade, label=f"after frame {at}")
+        axes.plot(result.grid.positions, posterior[1:-1], color=INK, alpha=shade, label=f"after frame {at}")
     if known:
         axes.legend(loc="best", frameon=False)

@@ -14,11 +14,12 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int
 
-from dioptre.cameras.blur_units import WINDOW, FocusSteps, StepWindow
+from dioptre.cameras.blur_units import WINDOW, BlurSteps, StepWindow
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError, MethodError
 from dioptre.focusing.inputs import Pixels
 from dioptre.focusing.result import FocusResult
+from dioptre.grid import FocusGrid
 
 COARSEST: Final = 64.0  # times smaller; nobody has such frames
 APART: Final = 1.0  # steps that a slice may lie from where a network that wants every step is shown it
@@ -45,33 +46,37 @@ class Asker:
     every_step: bool
     name: str
 
-    def sees(self, steps: FocusSteps, region: Pixels) -> bool:
+    def sees(self, steps: BlurSteps, region: Pixels) -> bool:
         """Returns whether a region is still large enough when it is shrunk."""
         return self.refusal(steps.shrunk(region.shape[2:])) is None
 
-    def check(self, steps: FocusSteps, region: Pixels) -> None:
+    def check(self, steps: BlurSteps, region: Pixels) -> None:
         """Raises MethodError if a region cannot be seen at its finest."""
         refusal = self.refusal(steps.shrunk(region.shape[2:]))
         if refusal is not None:
-            shrunk = f" (shrunk to {steps.scale:.2f}, as {steps.name} is so soft)" if steps.scale < 1 else ""
+            shrunk = f" (shrunk to {steps.scale:.2f}, as the lens is so soft)" if steps.scale < 1 else ""
             raise MethodError(f"{self.name} {refusal}{shrunk}")
 
 
-def ask_looks(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positions) -> FocusResult:
-    """Returns where the lens must go from looks at some positions, in own units.
+def ask_looks(asker: Asker, grid: FocusGrid, region: Pixels, positions: Positions) -> FocusResult:
+    """Returns where the lens must go from looks at some positions.
+
+    Args:
+        asker: Who is asked.
+        grid: Where the lens can go, with its `blur_per_unit_px`.
+        region: The looks.
+        positions: Where they were taken, in the unit of the grid.
 
     Raises:
         DioptreError: If the region is too small, or the looks lie too far apart.
     """
+    steps, found = BlurSteps(grid), None
     asker.check(steps, region)
-    found = None
     while asker.sees(steps, region) and steps.coarser <= COARSEST:
         window = StepWindow.around(steps, positions)
         if window.covers(positions):
             indices = np.rint(np.asarray(window.position_to_index(positions))).astype(np.int64)[None]
-            result = replace(
-                asker.ask(steps.shrink(region), indices, window), looks=tuple(positions.tolist())
-            )
+            result = asker.ask(steps.shrink(region), indices, window)
             if found is None or is_out_of_reach(found) or result.state is State.FOCUSED:
                 found = result
             seen = not is_out_of_reach(result) and Reason.UNSURE not in result.reasons
@@ -84,13 +89,13 @@ def ask_looks(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positi
             f"the looks lie {apart:.0f} steps apart, and {asker.name} sees {WINDOW} at a time: take looks "
             "closer to one another, or a larger region"
         )
-    return found
+    return replace(on_grid(found, grid), looks=tuple(positions.tolist()))
 
 
 def is_out_of_reach(result: FocusResult) -> bool:
     """Returns whether the focus lies beyond a window, on one side of it or on an unknown one."""
     ends = (0, len(result.scores) - 1)
-    at_ends = sum(one.probability for one in result.candidates if one.index in ends)
+    at_ends = sum(one.probability for one in result.verdict.candidates if one.index in ends)
     return bool(OUT_OF_REACH & set(result.reasons)) or (result.state is State.FAILED and at_ends >= MOSTLY)
 
 
@@ -100,12 +105,18 @@ def _sees_all(window: StepWindow) -> bool:
     return near - far <= WINDOW
 
 
-def ask_stack(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positions) -> FocusResult:
-    """Returns the sharpest slice of a stack whose slices lie at some positions, in own units.
+def ask_stack(asker: Asker, grid: FocusGrid, region: Pixels) -> FocusResult:
+    """Returns the sharpest slice of a stack.
+
+    Args:
+        asker: Who is asked.
+        grid: Where its slices were taken, with its `blur_per_unit_px`.
+        region: The slices, in that order.
 
     Raises:
         DioptreError: If the region is too small, or the stack spans more steps, or fewer, than can be seen.
     """
+    steps, positions = BlurSteps(grid), grid.positions
     asker.check(steps, region)
     coarse = steps
     while not StepWindow.around(coarse, positions).covers(positions):
@@ -128,10 +139,9 @@ def ask_stack(asker: Asker, steps: FocusSteps, region: Pixels, positions: Positi
         result = asker.ask(coarse.shrink(region[slices]), indices[None], window)
         if result.state is not State.FOCUSED:
             break
-        assert result.lens_position is not None
-        middle, coarse = np.array([result.lens_position]), replace(coarse, coarser=coarse.coarser / 2)
+        middle, coarse = np.array([result.position]), replace(coarse, coarser=coarse.coarser / 2)
     assert result is not None
-    return by_slice(result, steps, positions)
+    return on_grid(result, grid)
 
 
 def nearest_slices(
@@ -143,7 +153,7 @@ def nearest_slices(
 
     Args:
         window: The window.
-        positions: Where the slices were taken, in own units.
+        positions: Where the slices were taken.
         every_step: Whether a slice may be shown at several indices, up to APART steps from it; otherwise each
             is shown once at most, at the index next to it.
     """
@@ -153,30 +163,18 @@ def nearest_slices(
     return nearest[shown], np.flatnonzero(shown)
 
 
-def by_slice(result: FocusResult, steps: FocusSteps, positions: Positions) -> FocusResult:
-    """Returns a result over steps as one over the slices of a stack, in its order."""
-    assert result.positions is not None
-    assert result.lens_position is not None
-    places = np.asarray(steps.position_to_step(positions))
-    scored = np.asarray(steps.position_to_step(result.positions))
-    answer = float(steps.position_to_step(result.lens_position))
-    order = np.argsort(places)
-    span = float(np.abs(np.diff(places)).mean()) if len(places) > 1 else 1.0
-
-    def nearest(step: float) -> int:
-        return int(np.abs(places - step).argmin())
-
-    def chance(index: int) -> int:
-        return nearest(float(scored[index]))
-
-    error = result.lens_error
-    return replace(
-        result,
-        index=nearest(answer),
-        position=float(np.interp(answer, places[order], order)),
-        scores=np.interp(places, scored, result.scores),
-        candidates=tuple(replace(one, index=chance(one.index)) for one in result.candidates),
-        expected_error=None if error is None else error / steps.units_per_step(result.lens_position) / span,
-        looks=(),
-        positions=positions,
+def on_grid(result: FocusResult, grid: FocusGrid) -> FocusResult:
+    """Returns a result over the steps of a window as one over a grid, far to near; both count in one unit."""
+    places, scored = grid.positions, result.grid.positions
+    rising = slice(None, None, 1 if len(scored) < 2 or scored[-1] > scored[0] else -1)
+    error, subindex = result.expected_error, float(grid.position_to_index(result.position))
+    verdict = replace(
+        result.verdict,
+        candidates=tuple(
+            replace(one, index=int(np.abs(places - scored[one.index]).argmin()))
+            for one in result.verdict.candidates
+        ),
+        expected_error=None if error is None else error / grid.units_per_index(subindex),
     )
+    scores = np.interp(places, scored[rising], result.scores[rising])
+    return replace(result, subindex=subindex, verdict=verdict, scores=scores, grid=grid)

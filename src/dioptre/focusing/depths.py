@@ -18,7 +18,7 @@ from jaxtyping import Bool, Int
 
 from dioptre.confidence.curve import Curve, CurveNoise, Tiles, stands_out
 from dioptre.confidence.model import reach_of
-from dioptre.confidence.reasons import Reason, State
+from dioptre.confidence.reasons import Reason
 from dioptre.confidence.verdict import Verdict
 from dioptre.errors import InputError
 from dioptre.focusing.result import Depth, FocusResult, Roi
@@ -186,74 +186,45 @@ def centre_weight(roi: Roi, shape: tuple[int, int]) -> float:
     return along(roi.x, roi.w, shape[1]) * along(roi.y, roi.h, shape[0])
 
 
-def weigh(regions: Sequence[Roi], subject: Subject, shape: tuple[int, int]) -> list[float]:
-    """Returns how much regions that a user has given count; of the nearest and the surest, all the same."""
-    if subject is Subject.CENTRE:
-        return [centre_weight(one, shape) for one in regions]
-    return [one.w * one.h / (shape[0] * shape[1]) for one in regions]
-
-
-def choose(regions: Sequence[FocusResult], weights: Sequence[float], subject: Subject, falling: bool) -> int:
-    """Returns which region decides, of those in focus if there are any.
+def choose(answers: Sequence[FocusResult], weights: Sequence[float], subject: Subject) -> int:
+    """Returns which depth decides.
 
     Args:
-        regions: What each of them says.
+        answers: What is answered for each, far to near.
         weights: How much each counts, if the subject is the centre or the largest.
         subject: Which.
-        falling: Whether the stack runs from near to far.
     """
-    places = range(len(regions))
+    places = range(len(answers))
     if subject is Subject.NEAREST:
-        return max(places, key=lambda at: -regions[at].position if falling else regions[at].position)
+        return max(places, key=lambda at: answers[at].subindex)
     if subject in (Subject.CENTRE, Subject.LARGEST):
         return max(places, key=lambda at: weights[at])
-    return max(places, key=lambda at: regions[at].confidence)
+    return max(places, key=lambda at: answers[at].confidence)
 
 
-def choose_given(
-    regions: Sequence[FocusResult], subject: Subject, shape: tuple[int, int], falling: bool
-) -> FocusResult:
-    """Returns the answer of the region that decides, of those in focus if there are any.
-
-    Args:
-        regions: What each of them says.
-        subject: Which.
-        shape: Rows and columns of the picture.
-        falling: Whether the stack runs from near to far.
-    """
-    given = [replace(one, depths=()) for one in regions]
-    focused = [one for one in given if one.state is State.FOCUSED]
-    pool = focused or given
-    rois = [one.roi for one in pool if one.roi is not None]
-    by = subject if focused else Subject.MOST_CONFIDENT
-    chosen = pool[choose(pool, weigh(rois, by, shape), by, falling)]
-    return replace(chosen, regions=tuple(given))
-
-
-def decide(parts: Mapping[Depth, FocusResult], subject: Subject, falling: bool) -> FocusResult:
+def decide(parts: Mapping[Depth, FocusResult], subject: Subject) -> FocusResult:
     """Returns the answer to a picture of several depths: that of its subject, with what else there is.
 
     Whether the subject is what was meant is part of the confidence: two depths that fill as much of the
     picture, or of its middle, halve it. Who asks for the nearest thing knows which is meant.
 
     Args:
-        parts: The depths, and what each of them says.
+        parts: The depths, and what is answered for each of them, far to near.
         subject: Which decides.
-        falling: Whether the stack runs from near to far.
     """
-    depths, regions = list(parts), list(parts.values())
+    depths, answers = list(parts), list(parts.values())
     weights = [one.centre if subject is Subject.CENTRE else one.share for one in depths]
-    at = choose(regions, weights, subject, falling)
-    chosen, confidence = regions[at], regions[at].confidence
+    at = choose(answers, weights, subject)
+    chosen, confidence = answers[at], answers[at].confidence
     if subject in (Subject.CENTRE, Subject.LARGEST):
         rival = max(weight for other, weight in enumerate(weights) if other != at)
         confidence *= weights[at] / (weights[at] + rival)
     told = tuple(
-        replace(depth, index=one.index, dioptres=one.dioptres)
-        for depth, one in zip(depths, regions, strict=True)
+        replace(depth, index=one.index, result=one) for depth, one in zip(depths, answers, strict=True)
     )
     reasons = (*(one for one in chosen.reasons if one is not Reason.SEVERAL_DEPTHS), Reason.SEVERAL_DEPTHS)
-    return replace(chosen, confidence=confidence, reasons=reasons, depths=told, regions=tuple(regions))
+    verdict = replace(chosen.verdict, confidence=confidence, reasons=reasons)
+    return replace(chosen, verdict=verdict, depths=told)
 
 
 def less_sure_of_two(curve: Curve, verdict: Verdict) -> Verdict:

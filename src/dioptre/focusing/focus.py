@@ -1,21 +1,19 @@
 """One call: a stack in, or a few looks, and a FocusResult out.
 
-Slices come in the order in which the user has them, and answers are in that order. Positions may rise or
-fall along it; a ladder inside the package always rises from far to near, so a stack that runs from near
-to far is turned round on the way in and its answer on the way out.
+Inside, slices run from far to near. Those of a person whose slices run the other way are measured in that
+order and the result is turned back at the end, so that he meets his own order only.
 """
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from dioptre.cameras.base import to_index
-from dioptre.cameras.blur_units import WINDOW, FocusSteps, StepWindow, to_steps
+from dioptre.cameras.blur_units import StepWindow
 from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.model import RISK, check_risk
@@ -30,7 +28,6 @@ from dioptre.focusing.camera_transfer import Asker, ask_looks, ask_stack
 from dioptre.focusing.depths import (
     FINE_TILES,
     Subject,
-    choose_given,
     decide,
     find_depths,
     joined_on_plateau,
@@ -38,31 +35,33 @@ from dioptre.focusing.depths import (
     to_subject,
 )
 from dioptre.focusing.inputs import (
-    Ladder,
     Pixels,
     cut,
+    is_several,
     place_of,
     roi_of,
-    to_ladder,
+    to_grid,
     to_rois,
     to_where,
     window_of,
 )
 from dioptre.focusing.looks import Look, look_pixels, to_looks
-from dioptre.focusing.own_positions import AnyCamera as AnyCamera  # noqa: PLC0414  # handed on
-from dioptre.focusing.own_positions import own_positions, with_own
 from dioptre.focusing.preview import preview_of
 from dioptre.focusing.regions import to_region
 from dioptre.focusing.result import Depth, FocusResult, Roi
 from dioptre.focusing.score_slices import MeasuredRegion, measure_regions, measure_tiles
 from dioptre.focusing.slices import Reading, Slices, to_slices
-from dioptre.grid import FocusGrid, dioptres_to_metres
+from dioptre.grid import FocusGrid
 from dioptre.methods import Method
 from dioptre.methods.base import WHOLE, Autofocuser
 from dioptre.methods.tiles import tile_layout, tiles_of
+from dioptre.optics import CameraModel
 from dioptre.posterior import DepthPrior
 from dioptre.stack import VIEW_CODES, FocalStack
 from dioptre.stacks.pictures import Pictures
+
+Stack = Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str]
+AnyGrid = FocusGrid | CameraModel | str | os.PathLike[str] | Sequence[float | int] | Float[np.ndarray, " n"]
 
 EVEN: Final = DepthPrior.even()
 LARGE: Final = 256  # pixels on a side of a picture in which depths are looked for on behalf of a network
@@ -72,23 +71,31 @@ BRIGHTEST: Final = (
 )
 
 
+@overload
 def focus(
-    stack: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
+    stack: Stack, method: AnyMethod = DEFAULT_METHOD, *, roi: Sequence[Sequence[int]], **how: Any
+) -> list[FocusResult]: ...
+
+
+@overload
+def focus(
+    stack: Stack, method: AnyMethod = DEFAULT_METHOD, *, roi: Sequence[int] | None = None, **how: Any
+) -> FocusResult: ...
+
+
+def focus(
+    stack: Stack,
     method: AnyMethod = DEFAULT_METHOD,
     *,
-    grid: FocusGrid | None = None,
-    dioptres: Sequence[float] | Float[np.ndarray, " n"] | None = None,
-    positions_um: Sequence[float] | Float[np.ndarray, " n"] | None = None,
     roi: Any = None,
+    grid: AnyGrid | None = None,
     subject: str = Subject.CENTRE,
     black: float | None = None,
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
-    camera: AnyCamera | None = None,
-    positions: Sequence[float] | Float[np.ndarray, " n"] | None = None,
     risk: float = RISK,
     **reading: Any,
-) -> FocusResult:
+) -> FocusResult | list[FocusResult]:
     """Returns the sharpest slice of a stack, how sure that is, and why not when it is not.
 
     Args:
@@ -96,20 +103,18 @@ def focus(
             `dioptre focus` would take; Pictures that are open; or a FocalStack of one scene.
         method: Key of a method that sees whole stacks (`dioptre.METHODS`), the file of a network, or an
             Autofocuser.
-        grid: The ladder that the slices were taken on, index 0 far.
-        dioptres: Or the dioptres of each slice, rising or falling.
-        positions_um: Or the micrometres of each slice, rising or falling.
-        roi: One region (x, y, w, h) in pixels, or a list of them; the whole picture by default.
-        subject: Which of several depths, or of several regions in focus, decides: what fills most of the
-            "centre", the "nearest" to the camera, the "largest", or the "most-confident".
+        roi: One region (x, y, w, h) in pixels, the whole picture by default; or a list of regions, of which
+            there is a list of results.
+        grid: Where the slices were taken, in their order: a FocusGrid; a camera's name or file; positions in
+            words, such as "0:0.5um"; or numbers, which are dioptres. By default as the file tells, or else
+            not known: an answer is then a slice, and networks, which must know, are refused.
+        subject: Which of several depths decides: what fills most of the "centre", the "nearest" to the
+            camera, the "largest", or the "most-confident".
         black: Value of black; 0 by default.
         white: Value of white; by default the largest of an 8- or 16-bit integer dtype, 1.0 for floats, and
             for others and for floats above 2 the highest value that there is.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior. Only methods that
             know probabilities heed it.
-        camera: Whose pictures these are, for networks, which know only the phone that they were trained on: a
-            CameraModel, FocusSteps (dioptre.cameras.blur_units), or a camera file.
-        positions: Where its slices were taken, rising or falling, in the unit of that camera.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
         reading: How a stack is read: axes, channel, time, position, views, gamma (`dioptre.focusing.slices`).
 
@@ -119,18 +124,30 @@ def focus(
     row, chosen, how = method_of_stacks(method), to_subject(subject), Reading.of(reading)
     focuser = row.build()
     slices = to_slices(stack, black, white, how, focuser.is_network)
-    if grid is None and dioptres is None and positions_um is None and positions is None:
-        grid = slices.grid if camera is None or (slices.grid is not None and slices.grid.known) else None
-        positions_um = slices.pictures.um if grid is None and camera is None else None
-    steps, own = own_positions(len(slices), camera, positions, grid, dioptres, positions_um)
-    ladder = to_ladder(len(slices), grid, dioptres, positions_um)
-    asked = FocusJob(row, focuser, ladder, to_prior(prior), slices.view_codes, check_risk(risk), steps, own)
+    told = grid_of(slices) if grid is None else to_grid(grid, len(slices), slices.pictures.names)
+    refuse_unknown(told, row.key, focuser)
+    job = FocusJob.of(row, focuser, told, to_prior(prior), slices.view_codes, check_risk(risk))
     rois = to_rois(roi, slices.shape)
-    regions = asked.regions(slices, rois, how.progress)
-    if len(regions) > 1:
-        return _shown(choose_given(regions, chosen, slices.shape, ladder.falling), slices)
-    parts = asked.depths(slices, rois[0], regions[0])
-    return _shown(decide(parts, chosen, ladder.falling) if parts else replace(regions[0], depths=()), slices)
+    regions = job.regions(slices, rois, how.progress)
+    if is_several(roi):
+        return [_shown(job.turned(replace(one, depths=())), slices) for one in regions]
+    parts = job.depths(slices, rois[0], regions[0])
+    found = decide(parts, chosen) if parts else replace(regions[0], depths=())
+    return _shown(job.turned(found), slices)
+
+
+def grid_of(slices: Slices) -> FocusGrid:
+    """Returns where slices were taken as they tell themselves; else nothing but their order is known."""
+    return slices.grid or slices.pictures.grid or FocusGrid(range(len(slices)))
+
+
+def refuse_unknown(grid: FocusGrid, key: str, focuser: Autofocuser) -> None:
+    """Raises MethodError for a network that is asked about positions of which it knows nothing."""
+    if focuser.is_network and not grid.known and grid.blur_per_unit_px is None:
+        raise MethodError(
+            f"{key} is a network and must know where the slices were taken, in dioptres, or through which "
+            "camera: grid=... (--positions, --camera)"
+        )
 
 
 def _shown(result: FocusResult, slices: Slices) -> FocusResult:
@@ -144,13 +161,12 @@ def focus_from(
     at: int | float | None = None,
     method: AnyMethod | None = None,
     *,
-    grid: FocusGrid | None = None,
+    grid: AnyGrid | None = None,
     where: tuple[float, float] | None = None,
     roi: Any = None,
     black: float | None = None,
     white: float | None = None,
     prior: DepthPrior | str = EVEN,
-    camera: AnyCamera | None = None,
     risk: float = RISK,
     gamma: str | None = None,
 ) -> FocusResult:
@@ -158,22 +174,22 @@ def focus_from(
 
         dioptre.focus_from(frame, at=20)
         dioptre.focus_from([(frame, 20), (another, 31)])
-        dioptre.focus_from(frame, at=1.25, camera="my.toml").lens_position
+        dioptre.focus_from(frame, at=1.25, grid="my-camera.toml").position
 
     Args:
         frame: (row, col), or (2, row, col) for the left and the right view, of any real dtype. Or a list of
             looks, each a frame and the position that it was taken at.
-        at: The position of the ladder that a single look was taken at; of a camera, in its own unit.
+        at: The position that a single look was taken at, in the unit of the grid.
         method: Key of a method for so many looks, the file of a network, or an Autofocuser; by default ours
             for as many views as there are.
-        grid: The ladder; that of the published data set by default, and the result says so (assumed-camera).
+        grid: Where the lens can go: a FocusGrid; a camera's name or file; positions in words; or numbers,
+            which are dioptres. By default the slices of the published data set, and the result says so
+            (assumed-camera).
         where: The region's centre in the camera's frame, (x, y) in [-1, 1]; its place in `frame` by default.
         roi: A region (x, y, w, h) in pixels; the whole picture by default.
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior.
-        camera: Whose pictures these are: a CameraModel (positions are dioptres), FocusSteps
-            (dioptre.cameras.blur_units), or a camera file. The answer is in its unit.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
         gamma: "srgb" if the values are a display's, as of a JPEG; they are linear by default.
 
@@ -181,49 +197,78 @@ def focus_from(
         DioptreError: A look, a position or the method cannot be used; the message says why.
     """
     looks = to_looks(frame, at)
-    steps = None if camera is None else to_steps(camera)
-    if steps is not None and grid is not None:
-        raise InputError("give a camera or a grid, not both: a camera knows its own positions")
-    ladder = Ladder(FocusGrid.learnaf() if grid is None else grid, assumed=grid is None)
-    at_each = [steps.check(one) if steps else to_index(one, ladder.grid) for _, one in looks]
+    positions = [one for _, one in looks]
+    told = FocusGrid.learnaf() if grid is None else to_grid(grid, around=positions)
     pixels, notes = look_pixels(looks, black, white, gamma)
     views, shape = pixels.shape[1], (pixels.shape[2], pixels.shape[3])
     row = method_of_looks(method, len(looks), views)
     region, *more = to_rois(roi, shape)
     if more:
         raise InputError(f"a look has one region, not {1 + len(more)}")
-    asked = FocusJob(row, row.build(), ladder, to_prior(prior), VIEW_CODES, check_risk(risk))
-    if steps is not None:
-        found = ask_looks(asked.asker(views, region), steps, cut(pixels, region), np.array(at_each))
+    focuser = row.build()
+    refuse_unknown(told, row.key, focuser)
+    job = FocusJob.of(row, focuser, told, to_prior(prior), VIEW_CODES, check_risk(risk), assumed=grid is None)
+    if job.through_camera:
+        taken = np.array([told.check(one) for one in positions])
+        found = ask_looks(job.asker(views, region), job.grid, cut(pixels, region), taken)
     else:
-        place = place_of(region, shape, to_where(where))
-        found = asked.looks(cut(pixels, region), np.array([at_each]), region, place)
-    return replace(found, notes=notes)
+        taken = np.array([[job.grid.index_of(one) for one in positions]])
+        found = job.looks(cut(pixels, region), taken, region, place_of(region, shape, to_where(where)))
+    return job.turned(replace(found, notes=notes))
 
 
 @dataclass(frozen=True, eq=False)
 class FocusJob:
     """Who is asked about pictures, and what is known of them beside the pixels.
 
-    Of a camera that was given, `steps` are its own, and `own` the positions of the slices in its unit.
+    Attributes:
+        method: The method's row.
+        focuser: The method, built.
+        grid: Where slices were taken, far to near; all inside is in its order.
+        near_first: Whether the person's own order is the other one.
+        prior: Where things are expected.
+        view_codes: Codes between black and white of one view.
+        risk: How often an answer that is called focused may be a miss.
+        assumed: Whether nobody has told the grid, and it is taken to be the published one.
+        window: The steps that a network is asked about, through a camera whose blur it is told.
     """
 
     method: Method
     focuser: Autofocuser
-    ladder: Ladder
+    grid: FocusGrid
+    near_first: bool
     prior: DepthPrior
     view_codes: float
     risk: float
-    steps: FocusSteps | None = None
-    own: Any = None
+    assumed: bool = False
+    window: StepWindow | None = None
+
+    @classmethod
+    def of(
+        cls, method: Method, focuser: Autofocuser, grid: FocusGrid, prior: DepthPrior, view_codes: float,
+        risk: float, assumed: bool = False,
+    ) -> "FocusJob":  # fmt: skip
+        """Returns the job for slices in their own order."""
+        near_first = not grid.far_to_near
+        ordered = grid.turned() if near_first else grid
+        return cls(method, focuser, ordered, near_first, prior, view_codes, risk, assumed)
+
+    @property
+    def through_camera(self) -> bool:
+        """Whether a network is told how blur grows, and asked in steps of it."""
+        return self.focuser.is_network and self.grid.blur_per_unit_px is not None
+
+    def turned(self, result: FocusResult) -> FocusResult:
+        """Returns a result in the person's own order."""
+        return result.turned() if self.near_first else result
 
     def regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
-        """Returns what each region of all slices says; of one that is mostly black, where its signal is."""
+        """Returns the answer to each region of all slices; of a mostly black one, where its light is."""
         found = self._regions(slices, rois, progress)
         return [self._lit(slices, one) if NOTHING_SEEN.intersection(one.reasons) else one for one in found]
 
     def _lit(self, slices: Slices, whole: FocusResult) -> FocusResult:
-        """Returns what the brightest places of a region say alone, if they say more than the whole.
+        """Returns the answer of the brightest places of a region alone, if they show more than the whole.
 
         The scores stay those of the region: no rectangle has the scores of places that lie apart.
         """
@@ -239,25 +284,20 @@ class FocusJob:
         return replace(seen, scores=whole.scores, roi=whole.roi, depths=(), notes=notes)
 
     def _regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
-        strange = self.steps is not None and self.focuser.is_network  # to whom its camera is
         parts = [to_region(slices, window_of(one, slices.shape)) for one in rois]
         for one in parts:
-            if not strange:
+            if not self.through_camera:
                 self._check(one.window.shape, slices.views)
-        falling = self.ladder.falling and not strange
+        measured = measure_regions(slices, parts, self.focuser, self.near_first, progress=progress)
         results = []
-        for roi, part, found in zip(
-            rois, parts, measure_regions(slices, parts, self.focuser, falling, progress=progress), strict=True
-        ):
-            if strange:
+        for roi, part, found in zip(rois, parts, measured, strict=True):
+            if self.through_camera:
                 assert found.pixels is not None
-                assert self.steps is not None
-                result = ask_stack(self.asker(slices.views, roi), self.steps, found.pixels, self.own)
+                result = ask_stack(self.asker(slices.views, roi), self.grid, found.pixels)
             else:
                 place = place_of(roi, slices.shape, slices.where)
                 stack = None if found.pixels is None else self._stack(found.pixels[None], None, place)
-                result = self._answer(found, stack, roi or roi_of(part.window), ())
-                result = with_own(replace(result, roi=roi), self.steps, self.own)
+                result = replace(self._answer(found, stack, roi or roi_of(part.window), None), roi=roi)
             results.append(_told(result, (*slices.notes, *part.notes), bool(part.notes)))
         return results
 
@@ -272,17 +312,10 @@ class FocusJob:
             depths = self._depths_for_network(slices, roi)
         elif depths or Reason.SEVERAL_DEPTHS in whole.reasons:
             depths = self._fine_depths(slices, roi, self.focuser) or depths
-        depths = joined_on_plateau(depths, self._plateau_of(whole))
+        depths = joined_on_plateau(depths, whole.verdict.plateau)
         depths = depths if len(depths) > 1 else ()
         found = self.regions(slices, [one.roi for one in depths]) if depths else []
-        return dict(zip(depths, found, strict=True))
-
-    def _plateau_of(self, whole: FocusResult) -> tuple[int, int] | None:
-        """Returns the plateau of a result in the order of the ladder."""
-        if whole.plateau is None or not self.ladder.falling:
-            return whole.plateau
-        (first, last), end = whole.plateau, len(whole.scores) - 1
-        return end - last, end - first
+        return {depth: replace(one, depths=()) for depth, one in zip(depths, found, strict=True)}
 
     def _depths_for_network(self, slices: Slices, roi: Roi | None) -> tuple[Depth, ...]:
         """Returns the depths of a large region that the network can see; none if they are not several."""
@@ -300,12 +333,12 @@ class FocusJob:
         layout = tile_layout(rows, cols, *FINE_TILES)
         if layout == tile_layout(rows, cols) or 0 in layout:
             return ()
-        if focuser.refusal(self.ladder.grid, (rows // layout[0], cols // layout[1]), slices.views):
+        if focuser.refusal(self.grid, (rows // layout[0], cols // layout[1]), slices.views):
             return ()
         if focuser.by_slice:
-            curves = measure_tiles(slices, part, focuser, layout, self.ladder.falling)
+            curves = measure_tiles(slices, part, focuser, layout, self.near_first)
         else:
-            (found,) = measure_regions(slices, [part], focuser, self.ladder.falling)
+            (found,) = measure_regions(slices, [part], focuser, self.near_first)
             assert found.pixels is not None
             curves = self._tile_curves(found.pixels, layout)
         depths = () if curves is None else find_depths(curves, layout, roi_of(part.window))
@@ -314,69 +347,81 @@ class FocusJob:
     def looks(
         self, region: Pixels, indices: Any, roi: Roi | None, where: tuple[float, float] | None
     ) -> FocusResult:
-        """Returns what a few looks say."""
+        """Returns the answer of a few looks, at indices of the grid, or of the window of steps."""
         stack = self._stack(np.ascontiguousarray(region[None]), indices, where)
         found = MeasuredRegion(None, None, Exposure.of(region), Traces.of(region), region)
-        return self._answer(found, stack, roi, tuple(indices[0].tolist()))
+        return self._answer(found, stack, roi, indices[0])
 
     def asker(self, views: int, roi: Roi | None) -> Asker:
         """Returns the same question about windows of steps."""
 
         def ask(region: Pixels, indices: Any, window: StepWindow) -> FocusResult:
-            asked = replace(self, ladder=Ladder(window.grid, window=window), prior=window.prior(self.prior))
+            asked = replace(self, grid=window.grid, window=window, prior=window.prior(self.prior))
             return asked.looks(region, indices, roi, None)
 
         def refusal(shape: tuple[int, int]) -> str | None:
-            return self.focuser.refusal(FocusGrid.unknown(WINDOW), shape, views)
+            return self.focuser.refusal(StepWindow.every_step(), shape, views)
 
         return Asker(ask, refusal, self.method.looks == WHOLE, self.method.key)
 
+    @property
+    def _seen_grid(self) -> FocusGrid:
+        """The grid that the method is shown."""
+        return self.grid if self.window is None else StepWindow.every_step()
+
     def _check(self, shape: tuple[int, int], views: int) -> None:
-        refusal = self.focuser.refusal(self.ladder.grid, shape, views)
+        refusal = self.focuser.refusal(self._seen_grid, shape, views)
         if refusal is not None:
             raise MethodError(f"{self.method.key} {refusal}")
 
     def _stack(self, pixels: Any, indices: Any, where: tuple[float, float] | None) -> FocalStack:
-        grid, place = self.ladder.grid, None if where is None else np.array([where])
+        place = None if where is None else np.array([where])
         self._check(pixels.shape[3:], pixels.shape[2])
         if indices is None:
-            return FocalStack.full(pixels, grid, place, self.view_codes)
-        return FocalStack(pixels, indices, grid, place, self.view_codes)
+            return FocalStack.full(pixels, self._seen_grid, place, self.view_codes)
+        return FocalStack(pixels, indices, self._seen_grid, place, self.view_codes)
 
     def _answer(
-        self, found: MeasuredRegion, stack: FocalStack | None, roi: Roi | None, looks: tuple[int, ...]
+        self, found: MeasuredRegion, stack: FocalStack | None, roi: Roi | None, at: Any
     ) -> FocusResult:
-        positions = stack.indices[0] if looks and stack is not None else None
-        far = self.ladder.grid.steps_to_infinity
-        asked = Asked(self.method.key, self.focuser.identity, found.traces, positions, self.risk, far)
+        """Returns the answer to a region.
+
+        Args:
+            found: What is known of it.
+            stack: Its pixels, for a method that sees them together.
+            roi: Where it lies.
+            at: The indices of looks; None of a whole stack.
+        """
+        far = self.grid.steps_to_infinity
+        asked = Asked(self.method.key, self.focuser.identity, found.traces, at, self.risk, far)
         posterior = None if stack is None else self.focuser.posterior(stack)
         if posterior is not None:
-            if self.ladder.window is not None:
-                posterior = self.ladder.window.held(posterior)
+            if self.window is not None:
+                posterior = self.window.held(posterior)
             posterior = posterior.weigh(self.prior)
-            return to_result(
-                posterior.scores()[0],
-                flag_assumed_camera(
-                    judge_posterior(posterior, found.exposure, asked), self.focuser, self.ladder
-                ),
-                self.method,
-                self.ladder,
-                roi,
-                looks,
-            )
+            verdict = judge_posterior(posterior, found.exposure, asked)
+            known = self.window is not None or (self.grid.known and not self.assumed)
+            verdict = verdict if known else flag_assumed_camera(verdict, self.focuser)
+            return self._result(posterior.scores()[0], verdict, roi, at)
         curve, parts = found.curve, found.parts
         if stack is not None:
             curve = self.focuser.scores(stack)[0]
-            parts = None if looks else self._tile_curves(stack.pixels[0])
+            parts = self._tile_curves(stack.pixels[0]) if at is None else None
         assert curve is not None
         judged = parts
         if parts is not None:
             curve, judged = self.focuser.joined(curve, parts)
         verdict = judge(curve, judged, found.exposure, asked=asked)
-        result = to_result(curve, less_sure_of_two(curve, verdict), self.method, self.ladder, roi, looks)
+        result = self._result(curve, less_sure_of_two(curve, verdict), roi, at)
         if parts is None or roi is None:
             return result
         return replace(result, depths=find_depths(parts, tile_layout(roi.h, roi.w), roi))
+
+    def _result(
+        self, curve: Float[np.ndarray, " n"], verdict: Verdict, roi: Roi | None, at: Any
+    ) -> FocusResult:
+        looks = () if at is None or self.window is not None else tuple(self.grid.positions[at].tolist())
+        return FocusResult(peak_position(curve), verdict, curve, self.grid, self.method.key, roi, looks=looks)
 
     def _tile_curves(self, pixels: Pixels, layout: Any = None) -> Float[np.ndarray, "tile n"] | None:
         tiles = tiles_of(pixels, layout)
@@ -385,52 +430,14 @@ class FocusJob:
 
 def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusResult:
     """Returns a result that says how its stack was read, and whether pixels were left out."""
-    reasons = (*result.reasons, Reason.PIXELS_LEFT_OUT) if left_out else result.reasons
-    return replace(result, notes=notes, reasons=reasons)
+    if left_out:
+        reasons = (*result.reasons, Reason.PIXELS_LEFT_OUT)
+        result = replace(result, verdict=replace(result.verdict, reasons=reasons))
+    return replace(result, notes=notes)
 
 
-def flag_assumed_camera(verdict: Verdict, focuser: Autofocuser, ladder: Ladder) -> Verdict:
-    """Returns the verdict on what a network said, which may have had to assume whose pictures it saw."""
-    known = ladder.window is not None or (ladder.grid.known and not ladder.assumed)
-    if known or not focuser.is_network:
+def flag_assumed_camera(verdict: Verdict, focuser: Autofocuser) -> Verdict:
+    """Returns the verdict on an answer about pictures of an unknown camera: a network has assumed one."""
+    if not focuser.is_network:
         return verdict
     return replace(verdict, reasons=(*verdict.reasons, Reason.ASSUMED_CAMERA))
-
-
-def to_result(
-    curve: Float[np.ndarray, " n"],
-    verdict: Verdict,
-    method: Method,
-    ladder: Ladder,
-    roi: Roi | None,
-    looks: tuple[int, ...],
-) -> FocusResult:
-    """Returns the result of a scene's scores and what they are worth, in the order of the user's stack."""
-    position = peak_position(curve)
-    dioptres, lens = ladder.dioptres_at(position), ladder.own_at(position)
-    index, last = int(np.argmax(curve)), len(curve) - 1
-    candidates, plateau, rivals = verdict.candidates, verdict.plateau, verdict.rivals
-    if ladder.falling:
-        rivals = tuple(last - one for one in rivals[::-1])
-        candidates = tuple(replace(one, index=last - one.index) for one in candidates)
-        plateau = None if plateau is None else (last - plateau[1], last - plateau[0])
-    return FocusResult(
-        index=last - index if ladder.falling else index,
-        position=last - position if ladder.falling else position,
-        dioptres=dioptres,
-        distance_m=float(dioptres_to_metres(dioptres)) if dioptres is not None else None,
-        position_um=ladder.um_at(position),
-        state=verdict.state,
-        confidence=verdict.confidence,
-        scores=curve[::-1] if ladder.falling else curve,
-        reasons=verdict.reasons,
-        method=method.key,
-        expected_error=verdict.expected_error,
-        risk=verdict.risk,
-        candidates=candidates,
-        plateau=plateau,
-        rivals=rivals,
-        looks=looks,
-        roi=roi,
-        **({} if lens is None or ladder.window is None else ladder.window.own(lens, verdict.expected_error)),
-    )

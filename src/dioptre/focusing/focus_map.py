@@ -10,7 +10,7 @@ Slices are read once, one after the other, and forgotten: memory does not grow w
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,10 @@ from dioptre.confidence.reasons import State
 from dioptre.confidence.verdict import Asked, judge
 from dioptre.errors import InputError, MethodError
 from dioptre.focusing.arguments import DEFAULT_MEASURE
-from dioptre.focusing.inputs import Ladder, to_ladder
+from dioptre.focusing.focus import AnyGrid, grid_of
+from dioptre.focusing.inputs import to_grid
 from dioptre.focusing.slices import Reading, Slices, stream, to_slices
-from dioptre.grid import FocusGrid
+from dioptre.grid import DIOPTRES, FocusGrid
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means
 from dioptre.methods.measure import MIN_SIZE
@@ -47,24 +48,38 @@ class FocusMap:
     Arrays are (row, col) of patches.
 
     Attributes:
-        index: The sharpest slice, counted from 0 in the order of the frames; a best guess where no slice is.
+        index: The slice nearest to the position, counted from 0 in the order of the frames; a best guess where
+            no slice is sharp.
         confidence: The probability that the index is at most one off.
         focused: Whether the patch is clearly in focus somewhere: a blank wall is not.
-        dioptres: The focus there, between slices; None if the ladder is not known.
+        position: The place there, between slices, in `unit`.
         rows: The row of the patches' centres, in pixels from the top edge of the frame.
         cols: The column of the patches' centres, in pixels from the left edge of the frame.
         method: Key of the method.
-        um: The place there in micrometres, between slices; None if it is not known.
+        grid: Where the slices were taken.
     """
 
     index: Int[np.ndarray, "r c"]
     confidence: Float[np.ndarray, "r c"]
     focused: Bool[np.ndarray, "r c"]
-    dioptres: Float[np.ndarray, "r c"] | None
+    position: Float[np.ndarray, "r c"]
     rows: Float[np.ndarray, " r"]
     cols: Float[np.ndarray, " c"]
     method: str
-    um: Float[np.ndarray, "r c"] | None = None
+    grid: FocusGrid
+
+    @property
+    def unit(self) -> str:
+        """What positions are counted in."""
+        return self.grid.unit
+
+    @property
+    def dioptres(self) -> Float[np.ndarray, "r c"] | None:
+        """The focus there, in dioptres; None if that is not known."""
+        if self.unit == DIOPTRES:
+            return self.position
+        places = self.grid.position_to_index(self.position)
+        return np.asarray(self.grid.index_to_dioptres(places)) if self.grid.known else None
 
     def __iter__(self) -> Iterator[Shaped[np.ndarray, "r c"]]:
         return iter((self.index, self.confidence))
@@ -76,9 +91,7 @@ def focus_map(
     size: int = 128,
     stride: int = 40,
     *,
-    grid: FocusGrid | None = None,
-    dioptres: Sequence[float] | Float[np.ndarray, " n"] | None = None,
-    positions_um: Sequence[float] | Float[np.ndarray, " n"] | None = None,
+    grid: AnyGrid | None = None,
     black: float | None = None,
     white: float | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
@@ -92,9 +105,7 @@ def focus_map(
         method: Key of a contrast or dual-pixel measure.
         size: Rows and columns of a patch.
         stride: Pixels between neighbouring patches.
-        grid: The ladder that the slices were taken on, index 0 far.
-        dioptres: Or the dioptres of each slice, rising or falling.
-        positions_um: Or the micrometres of each slice, rising or falling; by default as the file tells.
+        grid: Where the slices were taken, as `focus` takes it; by default as the file tells.
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         progress: Is told how much is done, and of how much: slices scored and rows of patches judged.
@@ -105,16 +116,14 @@ def focus_map(
     """
     method = _measure_of(method)
     slices = to_slices(frames, black, white, Reading.of(reading))
-    if grid is None and dioptres is None and positions_um is None:
-        grid, positions_um = slices.grid, slices.pictures.um if slices.grid is None else None
-    ladder = to_ladder(len(slices), grid, dioptres, positions_um)
+    told = grid_of(slices) if grid is None else to_grid(grid, len(slices), slices.pictures.names)
     lattice = PatchLattice(*slices.shape, to_count("size", size), to_count("stride", stride))
-    refusal = find_method(method).build().refusal(ladder.grid, (size, size), slices.views)
+    refusal = find_method(method).build().refusal(told, (size, size), slices.views)
     if refusal is not None:
         raise MethodError(f"{method} {refusal}")
     done = _Counter(len(slices) + lattice.shape[0], progress)
     seen = _seen(slices, method, lattice, done)
-    return _judged(seen, lattice, ladder, method, done)
+    return _judged(seen, lattice, told, method, done)
 
 
 class _Counter:
@@ -244,20 +253,8 @@ class _Inner:
         return block.reshape(-1, block.shape[2])
 
 
-def _places(curves: Curves, ladder: Ladder) -> tuple[Float[np.ndarray, "r c"] | None, ...]:
-    """Returns where each curve peaks, between slices, in dioptres and in micrometres; None if not known."""
-    if not ladder.grid.known and ladder.um is None:
-        return None, None
-    n = curves.shape[2]
-    peaks = np.array([peak_position(one) for one in curves.reshape(-1, n)]).reshape(curves.shape[:2])
-    if ladder.falling:
-        peaks = n - 1 - peaks
-    dioptres = np.asarray(ladder.grid.index_to_dioptres(peaks)) if ladder.grid.known else None
-    return dioptres, None if ladder.um is None else np.interp(peaks, np.arange(n), ladder.um)
-
-
 def _judged(
-    seen: _PatchStatistics, lattice: PatchLattice, ladder: Ladder, method: str, done: Callable[[], None]
+    seen: _PatchStatistics, lattice: PatchLattice, grid: FocusGrid, method: str, done: Callable[[], None]
 ) -> FocusMap:
     """Returns the verdict on every patch's curve."""
     exposures, inner = seen.exposures, seen.inner
@@ -271,15 +268,16 @@ def _judged(
         confidence[at], focused[at] = verdict.confidence, verdict.state is State.FOCUSED
         if at[1] == lattice.shape[1] - 1:
             done()
-    dioptres, um = _places(seen.curves, ladder)
+    flat = seen.curves.reshape(-1, seen.curves.shape[2])
+    peaks = np.array([peak_position(one) for one in flat]).reshape(lattice.shape)
     half = lattice.size / 2
     return FocusMap(
-        index=np.argmax(seen.curves, axis=2),
+        index=np.clip(np.rint(peaks), 0, len(grid) - 1).astype(np.int64),  # as in a FocusResult
         confidence=confidence,
         focused=focused,
-        dioptres=dioptres,
+        position=np.asarray(grid.index_to_position(peaks)),
         rows=lattice.row_starts + half,
         cols=lattice.col_starts + half,
         method=method,
-        um=um,
+        grid=grid,
     )

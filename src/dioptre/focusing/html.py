@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dioptre.grid import DIOPTRES, SLICE
 from dioptre.stacks.encoding import to_png
 
 if TYPE_CHECKING:
@@ -19,11 +20,11 @@ INK, CHOSEN, FAILED, TIED = "#20435c", "#d95f02", "#a0a0a0", "#f3d9c4"
 def to_html(result: "FocusResult") -> str:
     """Returns a result as HTML."""
     reasons = "".join(f", {escape(one.value)}" for one in result.reasons)
-    head = f"<b>{escape(result.state.value)}</b>{reasons}: slice {result.index} ({result.position:.2f})"
+    head = f"<b>{escape(result.state.value)}</b>{reasons}: slice {result.index} ({result.subindex:.2f})"
+    if result.unit not in (SLICE, DIOPTRES):
+        head += f", {result.position:.6g} {escape(result.unit)}"
     if result.dioptres is not None:
         head += f", {result.dioptres:.3f} dioptres"
-    if result.position_um is not None:
-        head += f", {result.position_um:.6g} µm"
     below = f"confidence {result.confidence:.2f}, risk {result.risk:.3f}, {escape(result.method)}"
     return (
         f'<div style="font-family:sans-serif;font-size:13px"><div>{head}</div><div>{below}</div>'
@@ -41,12 +42,12 @@ def _curve(result: "FocusResult") -> str:
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[finite], y[finite], strict=True))
     colour = CHOSEN if result.state == "focused" else FAILED
     flat = ""
-    if result.plateau is not None:
-        first, last = (float(x[one]) for one in result.plateau)
+    if result.verdict.plateau is not None:
+        first, last = (float(x[one]) for one in result.verdict.plateau)
         flat = f'<rect x="{first:.1f}" y="0" width="{last - first:.1f}" height="{HEIGHT}" fill="{TIED}"/>'
     rivals = "".join(
         f'<circle cx="{x[one]:.1f}" cy="{y[one]:.1f}" r="4" fill="none" stroke="{CHOSEN}"/>'
-        for one in result.rivals
+        for one in result.verdict.rivals
     )
     top = f'<circle cx="{x[result.index]:.1f}" cy="{y[result.index]:.1f}" r="5" fill="{colour}"/>'
     line = f'<polyline points="{points}" fill="none" stroke="{INK}" stroke-width="1.5"/>'

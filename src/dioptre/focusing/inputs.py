@@ -1,22 +1,27 @@
-"""What people hand over, checked and made into what the methods take: regions, lens positions.
+"""What people hand over, checked and made into what the methods take: lens positions, regions.
 
 Everything that cannot be used is an InputError in one sentence with the value.
 """
 
 import math
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Float, Float32, Shaped
+from jaxtyping import Float32, Shaped
 
-from dioptre.cameras.blur_units import StepWindow
+from dioptre.cameras.camera_files import describe
+from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import InputError
 from dioptre.focusing.result import Roi
-from dioptre.grid import FocusGrid
+from dioptre.grid import DIOPTRES, SLICE, FocusGrid
 from dioptre.methods.measure import MIN_SIZE
+from dioptre.optics import CameraModel
 from dioptre.stacks.pictures import Window
+from dioptre.stacks.positions import read_positions
+
+LEARNAF: Final = "learnaf"  # the 49 slices of the published data set
 
 Pixels = Float32[np.ndarray, "slice view row col"]
 
@@ -24,69 +29,63 @@ Pixels = Float32[np.ndarray, "slice view row col"]
 # Lens positions
 
 
-@dataclass(frozen=True)
-class Ladder:
-    """Where the slices were taken.
+def to_grid(
+    given: Any, n: int | None = None, names: Sequence[str] = (), around: Sequence[Any] = ()
+) -> FocusGrid:
+    """Returns where slices were taken, or where a lens can go, from what its user says.
 
-    Attributes:
-        grid: A ladder that rises.
-        falling: Whether the stack runs against it.
-        um: Or the micrometres of each slice.
-        window: Or, of a camera that the methods do not know, the steps that they are asked about.
-        assumed: Whether nobody has said so, and it is taken for the phone's of the published data.
+    Args:
+        given: A FocusGrid; a CameraModel, a camera's name or its file; "learnaf"; positions in words, such as
+            "0:0.5um" (`stacks.positions`); or numbers, which are dioptres.
+        n: How many slices there are; None for a lens.
+        names: What they are called.
+        around: Where looks were taken, for a camera whose ends nobody has told.
+
+    Raises:
+        InputError: If that is no grid, or not of so many slices.
     """
-
-    grid: FocusGrid
-    falling: bool = False
-    um: Float[np.ndarray, " n"] | None = None
-    window: StepWindow | None = None
-    assumed: bool = False
-
-    def dioptres_at(self, position: float) -> float | None:
-        """Returns the focus at a position, whole or fractional; None if it is not known in dioptres."""
-        if self.window is not None:
-            return self.own_at(position) if self.window.steps.unit == "dioptres" else None
-        return float(self.grid.index_to_dioptres(position)) if self.grid.known else None
-
-    def um_at(self, position: float) -> float | None:
-        """Returns the same in micrometres; None if it is not known."""
-        if self.window is not None:
-            return self.own_at(position) if self.window.steps.unit == "um" else None
-        return None if self.um is None else float(np.interp(position, np.arange(len(self.um)), self.um))
-
-    def own_at(self, position: float) -> float | None:
-        """Returns the same in the unit of a camera, not beyond its travel; None if none was given."""
-        if self.window is None:
-            return None
-        far, near = self.window.steps.ends
-        step = np.clip(position + self.window.reach.start + self.window.origin, far, near)
-        return float(self.window.steps.step_to_position(float(step)))
+    grid = _to_grid(given, names or tuple(f"slice {at}" for at in range(n or 0)), around)
+    if n is not None and len(grid) != n:
+        raise InputError(f"the stack has {n} slices, but {len(grid)} positions are given")
+    return grid
 
 
-def to_ladder(
-    n: int,
-    grid: FocusGrid | None,
-    dioptres: Sequence[float] | Float[np.ndarray, " n"] | None,
-    positions_um: Sequence[float] | Float[np.ndarray, " n"] | None,
-) -> Ladder:
-    """Returns where n slices were taken, from whichever of the three is given; unknown if none is."""
-    given = [one for one in (grid, dioptres, positions_um) if one is not None]
-    if len(given) > 1:
-        raise InputError("give the positions once: as grid, dioptres or positions_um")
-    if not given:
-        return Ladder(FocusGrid.unknown(n))
-    if len(given[0]) != n:
-        raise InputError(f"the stack has {n} slices, but {len(given[0])} positions are given")
-    if grid is not None:
-        return Ladder(grid)
-    values = np.asarray(given[0], dtype=np.float64)
-    steps = np.diff(values)
-    if not ((steps > 0).all() or (steps < 0).all()):
-        raise InputError("positions must rise or fall from slice to slice; sort the slices by position")
-    if positions_um is not None:
-        return Ladder(FocusGrid.unknown(n), um=values)
-    falling = n > 1 and bool(steps[0] < 0)
-    return Ladder(FocusGrid(values[::-1] if falling else values), falling)
+def is_camera(given: Any) -> bool:
+    """Returns whether something names a camera: a CameraModel, a camera's name or its file."""
+    if isinstance(given, str | os.PathLike):
+        return given in MAKES or os.fspath(given).endswith(".toml")
+    return isinstance(given, CameraModel)
+
+
+def _to_grid(given: Any, names: Sequence[str], around: Sequence[Any]) -> FocusGrid:
+    if isinstance(given, FocusGrid):
+        return given
+    if is_camera(given):
+        return describe(given).grid(around)
+    if isinstance(given, str | os.PathLike):
+        return read_grid(os.fspath(given), names)
+    return FocusGrid(given, DIOPTRES)
+
+
+def read_grid(text: str, names: Sequence[str], camera: Any = None) -> FocusGrid:
+    """Returns the grid of positions in words; without a unit they are the camera's, or dioptres.
+
+    Args:
+        text: "learnaf", or as `stacks.positions` takes it.
+        names: Of the slices.
+        camera: Whose pictures these are; None if nobody has told.
+    """
+    if text == LEARNAF:
+        learnaf = FocusGrid.learnaf()
+        return (
+            learnaf
+            if camera is None
+            else FocusGrid(learnaf.positions, SLICE, learnaf.dioptres, camera=camera)
+        )
+    positions, unit = read_positions(text, names)
+    if unit is None:
+        unit = DIOPTRES if camera is None else describe(camera).unit
+    return FocusGrid(positions, unit, camera=camera)
 
 
 # Regions
@@ -101,10 +100,18 @@ def to_rois(roi: Any, shape: tuple[int, int]) -> list[Roi | None]:
     """
     if roi is None or (isinstance(roi, (list, tuple)) and len(roi) == 0):
         return [None]
-    if not isinstance(roi, (list, tuple, np.ndarray)):
+    if not _is_row(roi):
         raise InputError(f"a region is x, y, width, height in whole pixels, not {roi!r}")
-    many = roi if isinstance(roi[0], (list, tuple, np.ndarray)) else [roi]
-    return [_to_roi(one, shape) for one in many]
+    return [_to_roi(one, shape) for one in (roi if is_several(roi) else [roi])]
+
+
+def is_several(roi: Any) -> bool:
+    """Returns whether a person gave a list of regions, and wants a list of answers."""
+    return isinstance(roi, (list, tuple, np.ndarray)) and len(roi) > 0 and _is_row(roi[0])
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))
 
 
 def _to_roi(roi: Any, shape: tuple[int, int]) -> Roi:

@@ -1,17 +1,22 @@
-"""FocusResult: where the lens must go, how sure that is, and why not when it is not."""
+"""FocusResult: where the lens must go, how sure that is, and why not when it is not.
+
+All that it says is in its user's own order and unit: `index` counts his slices or lens positions from 0, and
+`position` is in the unit of the grid.
+"""
 
 import importlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from dioptre.confidence.reasons import Reason, State
-from dioptre.confidence.verdict import Candidate
+from dioptre.confidence.verdict import Verdict
 from dioptre.focusing.plain import to_plain
 from dioptre.focusing.trace import Step
+from dioptre.grid import DIOPTRES, FocusGrid, dioptres_to_metres
 
 
 class Roi(NamedTuple):
@@ -32,18 +37,27 @@ class Depth:
         share: How much of the picture lies at this depth.
         centre: The same with the middle counting most.
         roi: Where: the largest rectangle of it.
-        dioptres: The focus there; None if it is not known.
+        result: What `focus` answers for that rectangle; None while nobody was asked.
     """
 
     index: int
     share: float
     centre: float
     roi: Roi
-    dioptres: float | None = None
+    result: "FocusResult | None" = field(default=None, repr=False, compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the depth as plain numbers and lists."""
-        return {**asdict(self), "roi": list(self.roi)}
+    def turned(self, n: int) -> "Depth":
+        """Returns the same depth, of n slices in the other order."""
+        result = None if self.result is None else self.result.turned()
+        return replace(self, index=n - 1 - self.index, result=result)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the depth as finite numbers, strings and lists."""
+        found: dict[str, Any] = {"index": self.index, "share": self.share, "roi": self.roi}
+        if self.result is not None:
+            told = self.result.to_json()
+            found |= {name: told[name] for name in ("position", "state", "confidence", "risk", "reasons")}
+        return to_plain(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,86 +79,123 @@ class Preview:
     place: Roi
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FocusResult:
     """Where the lens must go, how sure that is, and why not when it is not.
 
+        result.position, result.unit                    # where the lens must go, as its user counts
+        result.index, result.subindex                   # the nearest slice, and the place between slices
+        result.state, result.confidence, result.risk, result.expected_error, result.reasons
+
+    When focusing failed, the place is the best guess.
+
     Attributes:
-        index: The sharpest slice, counted from 0 in the order of the stack. Given also when focusing
-            failed, then as the best guess.
-        position: The same between slices, at most one from it, by a parabola through the top of the peak.
-        dioptres: The focus there; None if the positions are not known in dioptres.
-        distance_m: The same in metres; None if not known.
-        position_um: The place there in micrometres; None if the positions are not known in micrometres.
-        state: FOCUSED, or FAILED.
-        confidence: The probability that the index is at most one off where the picture is sharp; of several
-            depths or peaks, times that of having chosen the one that was meant.
+        subindex: Where the picture is sharpest, between slices, as an index.
+        verdict: What that is worth. Its errors are in slices.
         scores: The focus curve of `roi`: a score for each slice, higher is sharper. Where its brightest
             places decide, as of stars, `notes` say so, and another slice than `index` may be highest.
-        reasons: Why it failed, or what to beware of; machine-readable.
+        grid: Where the slices were taken, or where the lens can go.
         method: Key of the method.
-        expected_error: How many indices off the answer is to be expected; None if nothing tells, as at an end
-            of the stack where the score still rises.
-        risk: How often answers that are as sure are off by more than 4 of 49 positions.
-        candidates: The places where the focus may be, the likeliest first, with the probability of each
-            side of focus; empty if the method does not tell.
-        plateau: The first and the last slice, if several are equally sharp (`plateau`); None otherwise.
-        looks: The positions that were looked at, in order, in the camera's unit if one was given; empty if it
-            was the whole stack.
         roi: The region that decided; None for the whole picture.
-        regions: The results of all regions, if there were several; of a picture of several depths, those of
-            the depths.
-        depths: The depths at which parts of the picture are sharp, if there are several: slice, share of the
-            picture, and where.
-        rivals: Other slices that are nearly as sharp, with a valley between (`two-peaks`).
-        unit: What the camera that was given counts its lens positions in; None if none was. Of looks through
-            such a camera, `index`, `position` and `expected_error` are in steps (dioptre.cameras.blur_units).
-        lens_position: Where the lens must go, in that unit; when focusing failed, as the best guess.
-        lens_error: `expected_error` in that unit.
-        positions: The position of each score, in that unit; None if no camera was given.
-        trace: Of a lens that was driven, every frame that was taken, in order (`dioptre.focusing.trace`).
-        left_at: Where the lens was left; None if it was not driven, or if nobody knows.
+        depths: The depths at which parts of the picture are sharp, if there are several, and what is answered
+            for each. `roi` is the region of the one that was chosen.
+        looks: Where looks were taken, in order, in `unit`; empty if it was the whole stack.
+        trace: Of a lens that was driven, every frame that was taken, in order.
+        left_at: Where the lens was left, in `unit`; None if it was not driven, or if nobody knows.
         notes: How the stack was read, or what happened on the way, where that is not plain: sentences for
             people.
         preview: What was looked at, small, or a function that reads it from its files again; None if it was
             not a stack.
     """
 
-    index: int
-    position: float
-    dioptres: float | None
-    distance_m: float | None
-    position_um: float | None
-    state: State
-    confidence: float
+    subindex: float
+    verdict: Verdict
     scores: Float[np.ndarray, " n"]
-    reasons: tuple[Reason, ...]
+    grid: FocusGrid
     method: str
-    expected_error: float | None = None
-    risk: float = 1.0
-    candidates: tuple[Candidate, ...] = ()
-    plateau: tuple[int, int] | None = None
-    looks: tuple[int | float, ...] = ()
     roi: Roi | None = None
-    regions: tuple["FocusResult", ...] = field(default=(), repr=False)
     depths: tuple[Depth, ...] = ()
-    rivals: tuple[int, ...] = ()
-    unit: str | None = None
-    lens_position: float | None = None
-    lens_error: float | None = None
-    positions: Float[np.ndarray, " n"] | None = field(default=None, repr=False)
+    looks: tuple[float, ...] = ()
     trace: tuple[Step, ...] = field(default=(), repr=False)
-    left_at: int | None = None
+    left_at: float | None = None
     notes: tuple[str, ...] = ()
-    preview: Preview | Callable[[], Preview] | None = field(default=None, repr=False, compare=False)
+    preview: Preview | Callable[[], Preview] | None = field(default=None, repr=False)
+
+    @property
+    def index(self) -> int:
+        """The slice nearest to the answer, or the nearest position of the grid, counted from 0."""
+        return int(np.clip(round(self.subindex), 0, len(self.grid) - 1))
+
+    @property
+    def position(self) -> float:
+        """Where the lens must go, in `unit`, between the positions of the grid."""
+        return float(self.grid.index_to_position(self.subindex))
+
+    @property
+    def unit(self) -> str:
+        """What positions are counted in."""
+        return self.grid.unit
+
+    @property
+    def state(self) -> State:
+        """FOCUSED, or FAILED."""
+        return self.verdict.state
+
+    @property
+    def confidence(self) -> float:
+        """The probability that the index is at most one off where the picture is sharp.
+
+        Of several depths or peaks it is times that of having chosen the one that was meant.
+        """
+        return self.verdict.confidence
+
+    @property
+    def risk(self) -> float:
+        """How often answers that are as sure are off by more than 4 of 49 positions."""
+        return self.verdict.risk
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why it failed, or what to beware of; machine-readable."""
+        return self.verdict.reasons
+
+    @property
+    def expected_error(self) -> float | None:
+        """How far off the answer is to be expected, in `unit`; None if nothing tells."""
+        slices = self.verdict.expected_error
+        return None if slices is None else slices * self.grid.units_per_index(self.subindex)
+
+    @property
+    def dioptres(self) -> float | None:
+        """The focus there, in dioptres; None if that is not known."""
+        if self.unit == DIOPTRES:
+            return self.position
+        return float(self.grid.index_to_dioptres(self.subindex)) if self.grid.known else None
+
+    @property
+    def distance_m(self) -> float | None:
+        """The focus distance there, in metres; None if that is not known."""
+        return None if self.dioptres is None else float(dioptres_to_metres(self.dioptres))
 
     def __repr__(self) -> str:
         reasons = "".join(f", {one.value}" for one in self.reasons)
-        focus = "" if self.dioptres is None else f", {self.dioptres:.3f} dioptres"
-        focus += "" if self.position_um is None else f", {self.position_um:.6g} µm"
+        focus = "" if self.dioptres is None or self.unit == DIOPTRES else f", {self.dioptres:.3f} dioptres"
         return (
-            f"FocusResult({self.state.value}{reasons}, index {self.index} of {len(self.scores)}, position "
-            f"{self.position:.2f}{focus}, confidence {self.confidence:.2f}, {self.method})"
+            f"FocusResult({self.state.value}{reasons}, {self.position:.6g} {self.unit}{focus}, index "
+            f"{self.index} of {len(self.grid)}, confidence {self.confidence:.2f}, {self.method})"
+        )
+
+    def turned(self) -> "FocusResult":
+        """Returns the same result, of the same slices in the other order."""
+        n = len(self.grid)
+        return replace(
+            self,
+            subindex=n - 1 - self.subindex,
+            verdict=self.verdict.turned(n),
+            scores=self.scores[::-1],
+            grid=self.grid.turned(),
+            depths=tuple(one.turned(n) for one in self.depths),
+            trace=tuple(one.turned(n) for one in self.trace),
         )
 
     def shown(self) -> Preview | None:
@@ -162,42 +213,43 @@ class FocusResult:
 
         Needs the extra `figures`. `figure.savefig("curve.png")` writes it.
         """
-        # Drawing is a later room's, which the loop does not know; the user need not care.
+        # Drawing is a later room's, which this one does not know; the user need not care.
         drawing = importlib.import_module("dioptre.evaluate.focus_figure")
         return drawing.focus_figure(self, title)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the result as finite numbers, strings and lists; what is not finite is None."""
-        return self.to_json()
+    def to_json(self, full: bool = False) -> dict[str, Any]:
+        """Returns the result as finite numbers, strings and lists; what is not finite is None.
 
-    def to_json(self) -> dict[str, Any]:
-        """Returns the result as finite numbers, strings and lists; what is not finite is None."""
-        found = {
+        Args:
+            full: With the long lists: the scores, the positions of the grid, the posteriors of the trace.
+        """
+        verdict = self.verdict
+        found: dict[str, Any] = {
             "index": self.index,
+            "subindex": self.subindex,
             "position": self.position,
+            "unit": self.unit,
             "dioptres": self.dioptres,
             "distance_m": self.distance_m,
-            "position_um": self.position_um,
             "state": self.state,
             "confidence": self.confidence,
-            "expected_error": self.expected_error,
             "risk": self.risk,
+            "expected_error": self.expected_error,
             "reasons": self.reasons,
-            "candidates": [asdict(one) for one in self.candidates],
-            "plateau": self.plateau,
-            "depths": [one.to_dict() for one in self.depths],
-            "rivals": self.rivals,
             "method": self.method,
-            "looks": self.looks,
             "roi": self.roi,
-            "scores": self.scores,
-            "unit": self.unit,
-            "lens_position": self.lens_position,
-            "lens_error": self.lens_error,
-            "positions": self.positions,
-            "trace": [one.to_json() for one in self.trace],
+            "depths": [one.to_json() for one in self.depths],
+            "candidates": [
+                {"position": self.grid.index_to_position(one.index), **one.to_json()}
+                for one in verdict.candidates
+            ],
+            "plateau": verdict.plateau,
+            "rivals": verdict.rivals,
+            "looks": self.looks,
             "left_at": self.left_at,
+            "trace": [one.to_json(full) for one in self.trace],
             "notes": self.notes,
-            "regions": [region.to_json() for region in self.regions],
         }
+        if full:
+            found |= {"scores": self.scores, "positions": self.grid.positions}
         return to_plain(found)

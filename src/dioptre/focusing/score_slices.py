@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRegion:
-    """What is known of a region of all slices, in the order of the ladder.
+    """What is known of a region of all slices, far to near.
 
     Attributes:
         curve: A score for each slice; None of a method that sees the stack as a whole. Of a method whose
@@ -65,7 +65,7 @@ def measure_regions(
     slices: Slices,
     regions: Sequence[Region],
     focuser: Autofocuser,
-    falling: bool = False,
+    near_first: bool = False,
     progress: Progress | None = None,
 ) -> list[MeasuredRegion]:
     """Returns what is known of some regions of all slices, which are read once.
@@ -74,7 +74,7 @@ def measure_regions(
         slices: The slices.
         regions: What to measure of each.
         focuser: Who scores.
-        falling: Whether slices run against the ladder, from near to far.
+        near_first: Whether slices run from near to far.
         progress: Told (slices measured, slices in all).
 
     Raises:
@@ -82,7 +82,7 @@ def measure_regions(
     """
     n, single, measures = len(slices), focuser.by_slice, focuser.tile_measure
     window = reduce(Window.joined, (region.window for region in regions))
-    blocks = shown_blocks(n)[::-1] if falling else shown_blocks(n)
+    blocks = shown_blocks(n)[::-1] if near_first else shown_blocks(n)
     wanted = slices.views * sum(math.prod(region.window.shape) for region in regions)
     if not single:
         refuse_larger(slices.pictures.source, PIXEL_BYTES * n * wanted)
@@ -105,7 +105,7 @@ def measure_regions(
             mine.append(one)
         if progress:
             progress(run.stop, n)
-    return [_joined(mine, falling) for mine in found]
+    return [_joined(mine, near_first) for mine in found]
 
 
 def _runs(slices: Slices, window: Window, wanted: int = 0) -> list[range]:
@@ -114,9 +114,9 @@ def _runs(slices: Slices, window: Window, wanted: int = 0) -> list[range]:
     return slices.blocks(max(wanted, slices.views * math.prod(decoded)))
 
 
-def _joined(found: Sequence[_Found], falling: bool) -> MeasuredRegion:
-    """Returns what is known of all slices from what is known of some, in the order of the ladder."""
-    order = slice(None, None, -1 if falling else 1)
+def _joined(found: Sequence[_Found], near_first: bool) -> MeasuredRegion:
+    """Returns what is known of all slices from what is known of some, far to near."""
+    order = slice(None, None, -1 if near_first else 1)
 
     def together(some: Sequence[Any]) -> Any:
         return None if some[0] is None else np.concatenate(some, axis=-1)[..., order]
@@ -127,7 +127,7 @@ def _joined(found: Sequence[_Found], falling: bool) -> MeasuredRegion:
             for name in ("saturated", "mean", "finite", "brightest")
         )
     )
-    samples = [one.samples.reversed() if falling else one.samples for one in found][order]
+    samples = [one.samples.reversed() if near_first else one.samples for one in found][order]
     pixels = None if found[0].pixels is None else np.concatenate([one.pixels for one in found])[order]
     return MeasuredRegion(
         curve=together([one.curve for one in found]),
@@ -139,16 +139,16 @@ def _joined(found: Sequence[_Found], falling: bool) -> MeasuredRegion:
 
 
 def measure_tiles(
-    slices: Slices, region: Region, focuser: Autofocuser, layout: Layout, falling: bool = False
+    slices: Slices, region: Region, focuser: Autofocuser, layout: Layout, near_first: bool = False
 ) -> Float[np.ndarray, "tile n"] | None:
-    """Returns the curves of a region's tiles and nothing else, in the order of the ladder.
+    """Returns the curves of a region's tiles and nothing else, far to near.
 
     Args:
         slices: The slices.
         region: What is cut into tiles.
         focuser: Who scores, slice by slice.
         layout: How many tiles down and across; None comes back for fewer than four.
-        falling: Whether slices run against the ladder, from near to far.
+        near_first: Whether slices run from near to far.
     """
     codes, runs = slices.view_codes, _runs(slices, region.window)
 
@@ -158,7 +158,7 @@ def measure_tiles(
         return tile_scores(focuser.tile_measure, pixels, codes, layout) if together is None else together[1]
 
     found = [one for one in stream(slices, runs, region.window, work) if one is not None]
-    return np.concatenate(found, axis=1)[:, :: -1 if falling else 1] if found else None
+    return np.concatenate(found, axis=1)[:, :: -1 if near_first else 1] if found else None
 
 
 def both_scores(

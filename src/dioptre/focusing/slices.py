@@ -28,6 +28,7 @@ from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels, srgb_to_linea
 from dioptre.stacks.axes import ALL, Wanted, axes_of_shape, stacks_of, volume_of_array
 from dioptre.stacks.formats import open_pictures
 from dioptre.stacks.pictures import Pictures, Window
+from dioptre.store.recordings import Recording
 
 Pixels = Float32[np.ndarray, "slice view row col"]
 Mask = Bool[np.ndarray, "row col"]
@@ -48,7 +49,7 @@ class Slices:
         white: Value of white.
         scaled: Whether codes are pixels already, 0 black and 1 white.
         gamma: Whether codes are a display's, to be made linear.
-        grid: The ladder, if the slices came with one.
+        grid: Where the slices were taken, if they came with it.
         where: The centre of the slices in the camera's frame, if that is known.
         view_codes: Codes between black and white of one view, for measures with absolute constants.
         holes: Which pixels do not count; None if all do.
@@ -244,10 +245,23 @@ def pictures_of_array(array: Any, wanted: Wanted = ALL) -> Pictures:
     return stacks[0]
 
 
+def grid_of_pictures(pictures: Pictures) -> FocusGrid | None:
+    """Returns where pictures were taken, as their file or recording.json tells; None if neither does.
+
+    Raises:
+        FileError: If they are a recording that cannot be understood.
+    """
+    if pictures.grid is not None or pictures.array is not None:
+        return pictures.grid
+    known = Recording.read(Path(pictures.source))
+    return None if known is None or len(known.grid) != len(pictures) else known.grid
+
+
 def of_pictures(pictures: Pictures, black: float | None, white: float | None, gamma: bool = False) -> Slices:
     """Returns pictures with what black and white are, and which pixels do not count."""
     notes = ("the pictures have the gamma of a display (sRGB) and are made linear",) if gamma else ()
-    slices = Slices(pictures, black or 0.0, 1.0, gamma=gamma, notes=(*pictures.notes, *notes))
+    grid = grid_of_pictures(pictures)
+    slices = Slices(pictures, black or 0.0, 1.0, gamma=gamma, grid=grid, notes=(*pictures.notes, *notes))
     return surveyed(slices, black, white)
 
 

@@ -1,6 +1,6 @@
-"""Journal: what a run did with a lens, step by step, for whoever wants to know afterwards, or meanwhile."""
+"""Trace: what a run did with a lens, frame by frame, for whoever wants to know afterwards, or meanwhile."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -29,45 +29,54 @@ class Step:
 
     Attributes:
         act: Why it was taken.
-        index: Where the lens was sent.
+        index: Where the lens was sent, as an index of its grid.
+        position: The same, in `unit`.
+        unit: What positions are counted in.
         seconds: When the frame was there, from the start of the run.
         took: How long moving, waiting and exposing took, in seconds.
-        position: The driver's number for that place, if the camera tells it.
-        unit: What that counts.
         score: What the contrast measure says of the frame; higher is sharper. None if nobody asked.
-        posterior: How likely each position is after it, beyond the far end first and beyond the near end
-            last; None if the method does not tell.
-        answer: Where the lens would go by what is known after it.
+        posterior: How likely each position of the grid is after it, between what lies beyond its first and
+            beyond its last; None if the method does not tell.
+        answer: Where the lens would go by what is known after it, in `unit`.
         confidence: The probability that this is at most one index off.
         note: What was out of the ordinary, in a sentence.
     """
 
     act: Act
     index: int
+    position: float
+    unit: str
     seconds: float
     took: float
-    position: float | None = None
-    unit: str | None = None
     score: float | None = None
     posterior: Float[np.ndarray, " n_and_beyond"] | None = None
-    answer: int | None = None
+    answer: float | None = None
     confidence: float | None = None
     note: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Returns the step as finite numbers, strings and lists; what is not finite is None."""
-        posterior = None if self.posterior is None else [round(float(one), 6) for one in self.posterior]
-        found = {
+    def turned(self, n: int) -> "Step":
+        """Returns the same step, of n positions in the other order."""
+        posterior = None if self.posterior is None else self.posterior[::-1]
+        return replace(self, index=n - 1 - self.index, posterior=posterior)
+
+    def to_json(self, full: bool = False) -> dict[str, Any]:
+        """Returns the step as finite numbers, strings and lists; what is not finite is None.
+
+        Args:
+            full: With the posterior, which is as long as the grid.
+        """
+        found: dict[str, Any] = {
             "act": self.act,
             "index": self.index,
-            "seconds": round(self.seconds, 4),
-            "took": round(self.took, 4),
             "position": self.position,
             "unit": self.unit,
+            "seconds": round(self.seconds, 4),
+            "took": round(self.took, 4),
             "score": self.score,
-            "posterior": posterior,
             "answer": self.answer,
             "confidence": self.confidence,
             "note": self.note,
         }
+        if full and self.posterior is not None:
+            found["posterior"] = np.round(self.posterior, 6)
         return to_plain(found)

@@ -232,8 +232,10 @@ def scores(stack: FocalStack | Shaped[np.ndarray, "..."], keys: Sequence[str]) -
     families: dict[Family, list[str]] = {}
     for row in rows.values():
         families.setdefault(row.family, []).append(row.key)
-    found = {key: one for family, some in families.items() for key, one in family.scores(seen, some).items()}
-    return {key: found[row.key] for key, row in rows.items()}
+    near_first = not seen.grid.far_to_near
+    shown = seen.turned() if near_first else seen
+    found = {key: one for family, some in families.items() for key, one in family.scores(shown, some).items()}
+    return {key: found[row.key][:, ::-1] if near_first else found[row.key] for key, row in rows.items()}
 
 
 def tile_curves(tiles: FocalStack, keys: Sequence[str]) -> dict[str, Scores]:

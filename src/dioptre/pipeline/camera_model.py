@@ -4,7 +4,7 @@ The lens goes from far to near and back, a frame at each position. Blur and disp
 growth (`dioptre.pipeline.camera_fit`); that the focus is found elsewhere on the way back is the backlash.
 Then the lens is sent far away and to a place where blur changes fast, and frames show when it stands still.
 
-The file is what `camera=` and `--camera` read: `growth_px`, `unit`, `far`, `near`, and under `[measured]`
+The file is what `grid=` and `--camera` read: `growth_px`, `unit`, `far`, `near`, and under `[measured]`
 what else was found, and how sure it is.
 """
 
@@ -12,20 +12,21 @@ import json
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float, Float32
 
-from dioptre.autofocus.controller import Halt, LensController, Rules
+from dioptre.autofocus.controller import Halt, LensController
 from dioptre.autofocus.sweep import FrameScorer
 from dioptre.cameras.base import Camera, Frame, connect
 from dioptre.errors import CameraError, InputError
 from dioptre.focusing.inputs import cut
 from dioptre.focusing.result import Roi
 from dioptre.focusing.trace import Act
+from dioptre.grid import DIOPTRES, SLICE, FocusGrid
 from dioptre.pipeline.camera_fit import BlurGrowth, GrowthLine, fit_blur, fit_disparity
 from dioptre.pipeline.recording import places_of
 from dioptre.pipeline.settings import Sweep
@@ -56,7 +57,7 @@ class MeasuredCamera:
         near: Of its near end.
         focus: Where the target was in focus, on the way to near.
         backlash: How much farther the lens is sent towards near for the same focus than on the way back.
-        backlash_positions: The same in positions of the ladder.
+        backlash_positions: The same in positions of the grid.
         settle_s: Seconds after a frame's arrival until a move has died down; 0 if the first frame is still.
         disparity_px: Pixels by which the views move against each other, for one unit; None for one view.
         disparity_error_px: Standard error of that.
@@ -103,25 +104,11 @@ def _toml(value: float) -> str:
     return "nan" if math.isnan(value) else repr(float(value))
 
 
-def positions_in(camera: Camera, unit: str) -> list[float] | None:
-    """Returns a camera's positions in a unit; None if these are its dioptres, or it does not tell.
-
-    "positions" are the indices of its ladder themselves.
-    """
-    told = connect(camera)
-    if told.positions is not None and told.unit == unit:
-        return [float(one) for one in told.positions]
-    return [float(one) for one in range(len(camera.grid))] if unit == "positions" else None
-
-
-def own_scale(camera: Camera) -> tuple[Positions, str]:
-    """Returns a camera's positions, and what they are counted in: its driver's, dioptres, or indices."""
-    told = connect(camera)
-    if told.positions is not None and told.unit is not None:
-        return told.positions, told.unit
-    if camera.grid.known:
-        return camera.grid.dioptres, "dioptres"
-    return np.arange(len(camera.grid), dtype=np.float64), "positions"
+def scale_of(grid: FocusGrid) -> tuple[Positions, str]:
+    """Returns the positions that a camera file is written in, and their unit; of slices their dioptres."""
+    if grid.unit == SLICE and grid.known:
+        return grid.dioptres, DIOPTRES
+    return grid.positions, grid.unit
 
 
 def measure_camera(
@@ -140,10 +127,9 @@ def measure_camera(
         InputError: If the frames do not tell.
         CameraError: If the camera fails.
     """
-    places = places_of(camera, how)
-    drive = LensController(
-        connect(camera), Rules((places[0], places[-1]), 0, how.settle, how.timeout), threading.Event()
-    )
+    connected = connect(camera)
+    places = places_of(connected.grid, how)
+    drive = LensController(connected, replace(how, backlash=0), threading.Event())
     drive.act = Act.SWEEP
     many = 2 * len(places) + WATCHED
 
@@ -157,7 +143,7 @@ def measure_camera(
 
     try:
         there, back = take(places), take(places[::-1])[::-1]
-        scale, unit = own_scale(camera)
+        scale, unit = scale_of(connected.grid)
         found = _fitted(there, back, scale[places], camera.views)
         settle = _settling(drive, places, found, roi)
     except Halt as halt:

@@ -1,7 +1,8 @@
 """From a stack of frames to a folder of maps: depth from focus.
 
 index.npy         the sharpest slice of every patch, counted from 0 in the order of the stack
-dioptres.npy      the focus there, between slices, if the positions are known; um.npy if in micrometres
+position.npy      the place there, between slices, in the unit of the positions (manifest.json)
+dioptres.npy      the focus there, if it is known
 confidence.npy    the probability that the index is at most one off
 focused.npy       whether the patch is clearly in focus somewhere
 rows.npy          the row of the patches' centres in pixels, cols.npy their column
@@ -13,18 +14,18 @@ manifest.json     what was written, last
 import io
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Float, Shaped, UInt8, UInt16
+from jaxtyping import Shaped, UInt8, UInt16
 
 from dioptre.errors import MissingExtraError
 from dioptre.evaluate.depth_map import depth_map
 from dioptre.evaluate.figures import to_bytes
 from dioptre.focusing.composite import all_in_focus, filled_index, pixel_index
 from dioptre.focusing.focus_map import FocusMap, focus_map
+from dioptre.grid import SLICE, FocusGrid
 from dioptre.pipeline.output_files import write_all
 from dioptre.pipeline.settings import Mapping
 from dioptre.stacks.encoding import to_png
@@ -32,20 +33,12 @@ from dioptre.stacks.pictures import Pictures
 
 KIND: Final = "focus map"
 MAP, COMPOSITE = "map.png", "all-in-focus.png"
-ARRAYS: Final = ("index", "dioptres", "um", "confidence", "focused", "rows", "cols")
-
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Where the slices of a stack were taken, in dioptres or micrometres; neither if that is not known."""
-
-    dioptres: Float[np.ndarray, " slice"] | None = None
-    um: Float[np.ndarray, " slice"] | None = None
+ARRAYS: Final = ("index", "position", "dioptres", "confidence", "focused", "rows", "cols")
 
 
 def map_stack(
     pictures: Pictures,
-    places: Places,
+    grid: FocusGrid | None,
     how: Mapping,
     progress: Callable[[int, int], None],
 ) -> tuple[FocusMap, dict[str, bytes]]:
@@ -55,7 +48,7 @@ def map_stack(
 
     Args:
         pictures: The frames, opened.
-        places: Where they were taken.
+        grid: Where they were taken; None for as their file tells.
         how: Which method, and which patches.
         progress: Is told how much is done, and of how much.
     """
@@ -71,8 +64,7 @@ def map_stack(
         how.method,
         how.size,
         how.stride,
-        dioptres=places.dioptres,
-        positions_um=places.um,
+        grid=grid,
         black=how.black,
         white=how.white,
         progress=moved,
@@ -143,8 +135,8 @@ def _drawn(found: FocusMap, shape: tuple[int, ...], slices: int) -> Any:
     values, label = (found.index.astype(np.float64), f"sharpest slice, of 0..{slices - 1}")
     if found.dioptres is not None:
         values, label = found.dioptres, "focus (dioptres)"
-    elif found.um is not None:
-        values, label = found.um, "position (µm)"
+    elif found.unit != SLICE:
+        values, label = found.position, f"position ({found.unit})"
     step = [
         float(centres[1] - centres[0]) if len(centres) > 1 else 1.0 for centres in (found.rows, found.cols)
     ]

@@ -6,34 +6,34 @@ from pathlib import Path
 
 import numpy as np
 
-from dioptre.autofocus.controller import Halt, LensController, Rules
+from dioptre.autofocus.controller import Halt, LensController
 from dioptre.cameras.base import Camera, ConnectedCamera, Frame, connect
 from dioptre.errors import CameraError, InputError
 from dioptre.focusing.trace import Act
+from dioptre.grid import FocusGrid
 from dioptre.pipeline.settings import Sweep
 from dioptre.store.recordings import Recording, write_recording
 
 Progress = Callable[[int, int], None]
 
 
-def places_of(camera: Camera, how: Sweep) -> list[int]:
-    """Returns the positions that are recorded, rising.
+def places_of(grid: FocusGrid, how: Sweep) -> list[int]:
+    """Returns the indices that are recorded, rising.
 
     Raises:
-        InputError: If the ladder does not have them.
+        InputError: If the grid does not have them, or they are fewer than two.
     """
-    last = len(camera.grid) - 1
-    first, end = how.limits or (0, last)
-    if not (0 <= first < end <= last) or how.every < 1:
+    first, last = how.limits_on(grid)
+    if first == last or how.every < 1:
         raise InputError(
-            f"a sweep leads from a position to a nearer one of 0..{last}, by one or more at a time, not from "
-            f"{first} to {end} by {how.every}"
+            f"a sweep leads from one position to another, by one or more at a time, not from "
+            f"{grid.positions[first]:g} to {grid.positions[last]:g} by {how.every}"
         )
-    return list(range(first, end + 1, how.every))
+    return list(range(first, last + 1, how.every))
 
 
 def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progress) -> Recording:
-    """Writes a sweep of a camera as a stack, and returns what is known of it.
+    """Writes a sweep of a camera as a stack, far to near, and returns what is known of it.
 
     Args:
         camera: The camera, open.
@@ -46,10 +46,9 @@ def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progres
         CameraError: If the camera fails, or the time is up; what was taken so far stays in the folder, which
             is then no complete recording.
     """
-    places = places_of(camera, how)
-    rules = Rules((places[0], places[-1]), how.backlash, how.settle, how.timeout)
-    camera = connect(camera)
-    drive = LensController(camera, rules, threading.Event())
+    connected = connect(camera)
+    places = places_of(connected.grid, how)
+    drive = LensController(connected, how, threading.Event())
     drive.act = Act.SWEEP
     when: list[float] = []
 
@@ -63,7 +62,7 @@ def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progres
     found: list[Recording] = []
 
     def describe() -> Recording:
-        found.append(describe_sweep(camera, device, places, when))
+        found.append(describe_sweep(connected, device, places, when))
         return found[0]
 
     try:
@@ -77,12 +76,13 @@ def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progres
 
 def describe_sweep(camera: ConnectedCamera, device: str, places: list[int], when: list[float]) -> Recording:
     """Returns what is known of frames at some positions of a camera."""
-    dioptres = camera.grid.dioptres[places]
+    grid = camera.grid
     return Recording(
         device=device,
-        dioptres=[float(one) if np.isfinite(one) else None for one in dioptres],
-        unit=camera.unit,
-        positions=() if camera.positions is None else tuple(camera.positions[places].tolist()),
+        dioptres=[float(one) if np.isfinite(one) else None for one in grid.dioptres[places]],
+        unit=grid.unit,
+        positions=tuple(grid.positions[places].tolist()),
+        nearer=grid.nearer,
         where=camera.where,
         seconds=tuple(round(one, 4) for one in when),
     )

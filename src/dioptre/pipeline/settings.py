@@ -8,6 +8,7 @@ import, for `dioptre --help` reads it.
 from dataclasses import dataclass
 from typing import Literal
 
+from dioptre.autofocus.lens_settings import LensMotion
 from dioptre.errors import InputError
 from dioptre.rig import CAMERAS
 
@@ -263,23 +264,14 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(LensMotion):
     """How a lens is swept.
 
     Attributes:
-        limits: Only from this position to that one, such as 10 40; the whole ladder by default.
         every: Only every so many positions.
-        backlash: Positions by which the lens goes too far and comes back at the start, so that it always
-            moves towards near.
-        settle: Seconds that are waited after each move before another frame is taken.
-        timeout: Seconds that it may take; any by default.
     """
 
-    limits: tuple[int, int] | None = None
     every: int = 1
-    backlash: int = 0
-    settle: float = 0.0
-    timeout: float | None = None
 
 
 @dataclass(frozen=True)

@@ -232,7 +232,7 @@ def _verify_network(path: Path) -> None:
     indices = np.arange({WHOLE: n, ANY: 1}.get(card.looks, card.looks))[None]
     shape = (1, indices.size, card.views, card.size, card.size)
     pixels = np.random.default_rng(0).uniform(0.05, 0.4, shape).astype(np.float32)
-    Learned(path).posterior(FocalStack(pixels, indices, FocusGrid.unknown(n), np.zeros((1, 2))))
+    Learned(path).posterior(FocalStack(pixels, indices, FocusGrid(range(n)), np.zeros((1, 2))))
 
 
 def _verify_toml(path: Path) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
+from dioptre.grid import FocusGrid
 from dioptre.stacks.decoding import green_channel
 from dioptre.stacks.pictures import Codes, Pictures, Views, Window
 
@@ -326,7 +327,7 @@ def _stack(
     known: dict[str, Any] = {
         "names": tuple(f"page {at + 1}" if paged else f"slice {at}" for at in range(n)),
         "label": ", ".join(_label(volume, letter, at) for letter, at in member.items() if letter in several),
-        "um": None if volume.step_um is None or n < 2 else volume.step_um * np.arange(n, dtype=np.float64),
+        "grid": None if volume.step_um is None or n < 2 else FocusGrid(volume.step_um * np.arange(n), "um"),
         "display": volume.display,
     }
     if volume.array is not None:

@@ -13,9 +13,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
+from dioptre.grid import FocusGrid
 from dioptre.resources import refuse_larger
 from dioptre.stacks.decoding import white_of
 
@@ -85,7 +86,7 @@ class Pictures:
         reader: Returns the codes of a slice in a window, (view, row, col).
         skipped: Pictures of the folder that were left out, because they do not belong to its series.
         label: Which of several stacks of a file it is, such as "channel DAPI"; "" if it is the only one.
-        um: Where the slices were taken, in micrometres from the first, if the file tells.
+        grid: Where the slices were taken, if the file tells; of a microscope's, micrometres from the first.
         notes: What its user should know about how it was read.
         display: Whether codes are those of a display, with the gamma of sRGB, as far as the format tells.
         parallel: Whether several threads may read slices, in any order.
@@ -101,7 +102,7 @@ class Pictures:
     reader: ReadSlice
     skipped: tuple[str, ...] = ()
     label: str = ""
-    um: Float[np.ndarray, " slice"] | None = None
+    grid: FocusGrid | None = None
     notes: tuple[str, ...] = ()
     display: bool = False
     parallel: bool = True
@@ -204,7 +205,7 @@ class Pictures:
             "names": self.names,
             "skipped": self.skipped,
             "label": self.label,
-            "um": self.um,
+            "grid": self.grid,
             "notes": self.notes,
             "display": self.display,
             "painter": self.painter,

@@ -1,11 +1,18 @@
-"""Positions: numbers that tell where the lens was at each slice, in whatever unit the user has.
+"""Positions in words: where the lens was at each slice, in whatever unit the user has.
 
-They come from the file names, a list, a start and a step, or a file. This module does not know what they
-mean, nor which end of a stack is far.
+    0:0.5um        START:STEP, as many as there are slices
+    0:5:245um      START:STEP:END, END included
+    1,2,3um        one for each slice
+    names:um       the numbers in the file names
+    steps.csv:um   a file with a number on each line, or a name and a number
+
+The unit may be left out. This module does not know what positions mean, nor which end of a stack is far.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float
@@ -15,38 +22,75 @@ from dioptre.resources import read_text
 from dioptre.stacks.decoding import PICTURE_SUFFIXES
 from dioptre.stacks.filenames import NUMBER
 
-POSITION_FORMS = (
-    'the word "names", a list such as 0.2,0.4,0.6, a start:step such as 0:0.5, or a file of numbers'
+POSITION_FORMS: Final = (
+    "a list such as 0.2,0.4,0.6, START:STEP or START:STEP:END such as 0:0.5um, the word names, or a file of "
+    "numbers"
 )
-
-DECIMALS = 12  # 3.3 less 33 times 0.1 is 0
+NAMES: Final = "names"
+DECIMALS: Final = 12  # 3.3 less 33 times 0.1 is 0
+MOST_POSITIONS: Final = 1_000_000
+UNIT: Final = re.compile(r"(?P<numbers>[-+0-9.,:eE\s]*[0-9.])\s*(?P<unit>[^\W\d]\w*)")
+# What else people write for a unit that means something here.
+SPELLINGS: Final = {
+    "µm": "um", "μm": "um", "micrometres": "um", "micrometers": "um", "microns": "um", "metres": "m",
+    "meters": "m", "diopters": "dioptres", "dpt": "dioptres", "D": "dioptres", "slices": "slice",
+}  # fmt: skip
 
 Positions = Float[np.ndarray, "n"]
 
 
-def read_positions(text: str, names: Sequence[str]) -> Positions:
-    """Returns where the lens was at each slice, as the user said it.
+def read_positions(text: str, names: Sequence[str]) -> tuple[Positions, str | None]:
+    """Returns where the lens was at each slice, as the user said it, and the unit; None if he named none.
 
     Args:
-        text: "names" for the numbers in the names; "0.2,0.4,0.6", one for each slice; "0:0.5" for a start
-            and a step; or the path of a text or CSV file with a number on each line, or a name and a
-            number, which then may be in any order. A header line, empty lines and lines that begin with
-            # do not count.
-        names: The names of the slices.
+        text: As the module says. In a file, a header line, empty lines and lines that begin with # do not
+            count, and lines with names may be in any order.
+        names: The names of the slices; none of a lens, which has as many positions as are named.
 
     Raises:
         StackFileError: If that does not give one finite number for each slice, all different.
     """
-    if text.strip() == "names":
-        return positions_from_names(names)
+    text = text.strip()
+    if not text:
+        raise StackFileError(f"positions are {POSITION_FORMS}, not an empty text")
+    found = UNIT.fullmatch(text)
+    if found is not None:
+        return _numbers_of(found["numbers"], names, text), SPELLINGS.get(found["unit"], found["unit"])
+    if (numbers := _numbers_of(text, names, text, missing=True)) is not None:
+        return numbers, None
+    place, _, unit = text.rpartition(":")
+    if place and re.fullmatch(r"[^\W\d]\w*", unit) and not Path(text).exists():
+        return _told_elsewhere(place, names), SPELLINGS.get(unit, unit)
+    return _told_elsewhere(text, names), None
+
+
+def _told_elsewhere(text: str, names: Sequence[str]) -> Positions:
+    return positions_from_names(names) if text == NAMES else _positions_from_file(Path(text), names)
+
+
+def _numbers_of(text: str, names: Sequence[str], told: str, missing: bool = False) -> Any:
+    """Returns the positions of a list or a range; None, if that may be, where the text is neither."""
     listed = [_to_number(item) for item in text.split(",")]
     if None not in listed:
-        return _check_positions(f"the list {text}", [item for item in listed if item is not None], names)
-    start, _, step = (_to_number(item) for item in text.partition(":"))
-    if start is not None and step is not None:
-        steps = [round(start + step * at, DECIMALS) for at in range(len(names))]
-        return _check_positions(f"start:step {text}", steps, names)
-    return _positions_from_file(Path(text), names)
+        return _check_positions(f"the list {told}", [one for one in listed if one is not None], names)
+    parts = [_to_number(item) for item in text.split(":")]
+    if None in parts or not 2 <= len(parts) <= 3:
+        if missing:
+            return None
+        raise StackFileError(f"positions are {POSITION_FORMS}, not {told!r}")
+    start, step, *end = (one for one in parts if one is not None)
+    if not end and not names:
+        raise StackFileError(f"{told} does not say where the lens's way ends: START:STEP:END")
+    many = _count(start, step, end[0], told) if end else len(names)
+    return _check_positions(told, [round(start + step * at, DECIMALS) for at in range(many)], names)
+
+
+def _count(start: float, step: float, end: float, told: str) -> int:
+    """Returns how many positions lead from START by STEP to END, END included."""
+    steps = (end - start) / step if step else np.nan
+    if not (0 <= steps < MOST_POSITIONS and abs(steps - round(steps)) < 1e-6):
+        raise StackFileError(f"{told}: from {start:g} no whole number of steps of {step:g} leads to {end:g}")
+    return round(steps) + 1
 
 
 def positions_from_names(names: Sequence[str]) -> Positions:
@@ -56,6 +100,8 @@ def positions_from_names(names: Sequence[str]) -> Positions:
         StackFileError: If a name has no number, if more than one of its numbers varies, or if two
             slices have the same.
     """
+    if not names:
+        raise StackFileError("there are no pictures whose names could tell positions")
     numbers = [_numbers_in(name) for name in names]
     for name, found in zip(names, numbers, strict=True):
         if not found:
@@ -91,8 +137,10 @@ def _to_number(text: str) -> float | None:
 
 def _check_positions(told_by: str, positions: Sequence[float], names: Sequence[str]) -> Positions:
     """Returns the positions as an array, if there is a different finite one for each slice."""
+    names = names or [f"{position:g}" for position in positions]
     if len(positions) != len(names):
-        raise StackFileError(f"{told_by}: {len(positions)} positions for {len(names)} slices")
+        slices = "1 slice" if len(names) == 1 else f"{len(names)} slices"
+        raise StackFileError(f"{told_by}: {len(positions)} positions for {slices}")
     owner: dict[float, str] = {}
     for name, position in zip(names, positions, strict=True):
         if not np.isfinite(position):
@@ -108,7 +156,7 @@ def _check_positions(told_by: str, positions: Sequence[float], names: Sequence[s
 def _positions_from_file(path: Path, names: Sequence[str]) -> Positions:
     rows = _position_rows(path)
     named = {name for name, _ in rows if name}
-    if not named:
+    if not named or not names:
         return _check_positions(str(path), [number for _, number in rows], names)
     if len(named) != len(rows):
         raise StackFileError(f"{path} has lines without a name, or the same name twice")
@@ -129,7 +177,9 @@ def _position_rows(path: Path) -> list[tuple[str, float]]:
         text = read_text(path, "utf-8-sig")
     except FileNotFoundError:
         raise StackFileError(f"there is no file {path}; positions are {POSITION_FORMS}") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise StackFileError(f"{path} cannot be read as positions: {error.strerror}") from error
+    except ValueError as error:
         raise StackFileError(f"{path} cannot be read as positions: {error}") from error
     rows: list[tuple[str, float]] = []
     lines = [(at, line.strip()) for at, line in enumerate(text.splitlines(), 1)]

@@ -145,7 +145,7 @@ class OwnCapture:
         return cls(
             name=folder.resolve().name,
             camera=camera,
-            grid=camera.grid if dioptres is None else FocusGrid(np.array(dioptres, dtype=np.float64)),
+            grid=camera.grid if dioptres is None else FocusGrid.of_dioptres(dioptres),
             scene=table["scene"],
             split=table["split"],
             slices=folder / table.get("slices", SLICES),

@@ -1,11 +1,11 @@
 """Recordings: a sweep of a camera as a folder of pictures, which everything that reads stacks reads.
 
-    slice_0000.png        16-bit, 0 black, 65535 white, far to near; of two views *_left.png, *_right.png
-    positions.csv         the name of each picture and where the lens was: dioptres, or the driver's numbers
+    slice_0000.png        16-bit, 0 black, 65535 white; of two views *_left.png, *_right.png
+    positions.csv         the name of each picture and where the lens was: dioptres, or in the lens's unit
     recording.json        written last: its presence means that the recording is complete
 
-recording.json holds the ladder in dioptres (nulls if it is not known), the driver's unit and positions, the
-place of the frames in the field, and when each frame was there.
+recording.json holds the positions, their unit and dioptres (nulls if these are not known), the place of the
+frames in the field, and when each frame was there.
 """
 
 import json
@@ -19,7 +19,7 @@ from jaxtyping import Float32
 
 from dioptre import __version__
 from dioptre.errors import FileError, InputError
-from dioptre.grid import FocusGrid
+from dioptre.grid import SLICE, FocusGrid
 from dioptre.resources import read_text
 from dioptre.stacks.encoding import to_png
 from dioptre.store.lock import LOCK, locked
@@ -40,10 +40,11 @@ class Recording:
     Attributes:
         device: The camera's address.
         dioptres: Focus of each slice, nulls if it is not known.
-        unit: What the driver counts; None if it does not tell.
-        positions: The driver's number of each slice; empty if it does not tell.
+        unit: What positions are counted in; None of older recordings of slices.
+        positions: Where each slice was taken; empty in older recordings of slices.
         where: The middle of the frames in the field, if that is known.
         seconds: When each frame was there, from the first command.
+        nearer: Whether later slices focus nearer, where that is known.
     """
 
     device: str
@@ -52,11 +53,16 @@ class Recording:
     positions: tuple[float, ...] = ()
     where: tuple[float, float] | None = None
     seconds: tuple[float, ...] = ()
+    nearer: bool | None = None
 
     @property
     def grid(self) -> FocusGrid:
-        """The ladder."""
-        return FocusGrid.from_json(self.dioptres)
+        """Where the slices were taken."""
+        known = FocusGrid.from_json(self.dioptres)
+        if not self.positions:
+            return known
+        dioptres = known.dioptres if known.known else None
+        return FocusGrid(self.positions, self.unit or SLICE, dioptres, nearer=self.nearer)
 
     @classmethod
     def read(cls, folder: Path) -> "Recording | None":
@@ -78,8 +84,9 @@ class Recording:
                 several[name] = tuple(float(one) for one in entries.pop(name))
             place = None if where is None else (float(where[0]), float(where[1]))
             found = cls(**{**entries, **several, "where": place})
-            if found.positions and len(found.positions) != len(found.grid):
-                raise InputError(f"{len(found.grid)} slices have {len(found.positions)} positions")
+            if found.positions and len(found.positions) != len(found.dioptres):
+                raise InputError(f"{len(found.dioptres)} slices have {len(found.positions)} positions")
+            _ = found.grid  # whose positions rise or fall
         except (LookupError, TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
             raise FileError(f"{path} does not describe a recording: {error}") from None
         return found

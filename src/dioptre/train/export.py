@@ -178,7 +178,7 @@ def example(card: Card, batch: int, seed: int) -> FocalStack:
     shape = (*indices.shape, card.views, card.size, card.size)
     pixels = rng.uniform(0.05, 0.4, shape).astype(np.float32)
     where = rng.uniform(-1, 1, (batch, 2))
-    return FocalStack(pixels, indices, FocusGrid.unknown(len(card.dioptres)), where)
+    return FocalStack(pixels, indices, FocusGrid(range(len(card.dioptres))), where)
 
 
 def _positions(card: Card, batch: int, rng: np.random.Generator) -> Int[np.ndarray, "batch slice"]:
