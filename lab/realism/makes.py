@@ -64,7 +64,7 @@ def sweep_camera(make: str) -> CameraModel:
     steps = BlurSteps(describe(camera).grid())
     middle = sum(steps.ends) / 2
     places = np.linspace(middle - (WINDOW - 1) / 2, middle + (WINDOW - 1) / 2, SLICES[make])
-    return replace(camera, grid=FocusGrid(np.asarray(steps.step_to_position(places))))
+    return replace(camera, grid=FocusGrid.of_dioptres(np.asarray(steps.step_to_position(places))))
 
 
 def draw_scene_patches(make: str, scene: int, count: int) -> tuple[CameraModel, list[Patch]]:

@@ -315,6 +315,19 @@ class FocusGrid:
             return self.index_of(position)
         return int(np.abs(self.positions - self.check(position)).argmin())
 
+    def need_far_to_near(self) -> "FocusGrid":
+        """Returns itself: what dioptre ships and stores counts its slices from the far end.
+
+        Raises:
+            InputError: If later positions focus farther.
+        """
+        if not self.far_to_near:
+            raise InputError(
+                f"dioptres rise here, from far (index 0) to near, not from {self.dioptres[0]:g} to "
+                f"{self.dioptres[-1]:g}"
+            )
+        return self
+
     def _need_known(self) -> None:
         if not self.known:
             raise InputError("this focus grid's dioptres are not known, only the order of its positions")

@@ -63,12 +63,7 @@ class CameraModel:
                 raise InputError(f"a camera's {name} is a positive number, not {value}")
         if len(self.frame) != 2 or min(self.frame) < 1:
             raise InputError(f"a camera's frame is (rows, columns), not {self.frame}")
-        near = self.grid.dioptres[-1]
-        if not self.grid.far_to_near:
-            raise InputError(
-                f"a camera's grid goes from far to near, not from {self.grid.dioptres[0]:g} to {near:g} "
-                "dioptres"
-            )
+        near = self.grid.need_far_to_near().dioptres[-1]
         if near * self.focal_length_mm * 1e-3 >= 1:
             raise InputError(
                 f"the nearest focus, {1000 / near:g} mm, is not beyond the focal length, "

@@ -175,7 +175,7 @@ def test_whoever_has_stopped_is_not_asked_again(stacks: FocalStack) -> None:
 
 
 def test_a_focus_that_is_clearly_beyond_an_end_ends_the_search() -> None:
-    policy = SearchPolicy(3, sure=0.9)
+    policy = SearchPolicy(3, sure=0.89)
     beyond = Posterior(np.log(np.array([[0.95, 0.01, 0.01, 0.02, 0.01], [0.05, 0.2, 0.3, 0.4, 0.05]])))
     assert policy.is_sure(beyond, np.array([0, 1])).tolist() == [True, True]
     assert policy.is_sure(beyond.scene(1), np.array([0])).tolist() == [False]  # 0.5 within an index of it

@@ -117,7 +117,9 @@ def test_two_sides_of_focus_are_shown_with_their_chances(
     assert "10 (probability 0.5" in row
     assert "40 (probability 0.5" in row
     far = run_json(capsys, "focus", str(tmp_path), "--at", "12,31", "--prior", "far")
-    assert far["index"] == far["candidates"][0]["index"] == 10
+    assert far["candidates"][0]["index"] == 10
+    assert far["position"] == pytest.approx(10, abs=1)
+    assert far["index"] == round(far["position"])
     assert far["candidates"][0]["probability"] > 0.7
 
 

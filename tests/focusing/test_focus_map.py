@@ -8,7 +8,7 @@ import pytest
 from scipy import ndimage
 
 from dioptre.confidence.reasons import State
-from dioptre.errors import InputError, MethodError
+from dioptre.errors import InputError, MethodError, StackFileError
 from dioptre.focusing.focus import focus
 from dioptre.focusing.focus_map import FocusMap, focus_map, to_count
 from dioptre.grid import FocusGrid
@@ -211,7 +211,7 @@ def test_white_patches_are_not_focused(frames: np.ndarray) -> None:
         ({"size": 113}, InputError, "patches of 113 pixels"),
         ({"stride": 0}, InputError, "at stride 0"),
         ({"grid": FocusGrid.uniform(n=9)}, InputError, "15 slices, but 9 positions"),
-        ({"grid": "0:1:4um"}, InputError, "5 positions for 15 slices"),
+        ({"grid": "0:1:4um"}, StackFileError, "5 positions for 15 slices"),
         ({"black": 2.0, "white": 1.0}, InputError, "white must lie above black"),
     ],
 )

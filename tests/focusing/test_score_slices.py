@@ -86,7 +86,9 @@ def test_a_folder_answers_as_its_array_does(tmp_path: Path, codes: np.ndarray) -
     for at, one in enumerate(codes[:, 0]):
         cv2.imwrite(str(tmp_path / f"{at}.png"), one)
     rois = [(0, 0, 40, 40), (30, 20, 50, 45)]
-    from_files, from_memory = (focus(one, roi=rois).to_json() for one in (tmp_path, codes[:, :1]))
+    from_files, from_memory = (
+        [found.to_json(full=True) for found in focus(one, roi=rois)] for one in (tmp_path, codes[:, :1])
+    )
     assert from_files == from_memory
 
 

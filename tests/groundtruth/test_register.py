@@ -27,7 +27,7 @@ from dioptre.simulate.texture import dead_leaves
 
 N = 128
 SHARP = 12
-CAMERA = replace(CameraModel.pixel3(), grid=FocusGrid(FocusGrid.learnaf().dioptres[12:37]))
+CAMERA = replace(CameraModel.pixel3(), grid=FocusGrid.of_dioptres(FocusGrid.learnaf().dioptres[12:37]))
 PINHOLE = replace(CAMERA, aperture_factor=0.02)  # sharp at every position
 EVEN = replace(PhoneOptics.center(), tilt=0.0)  # its blur keeps its centroid, so that only geometry moves
 

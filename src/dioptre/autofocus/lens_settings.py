@@ -72,8 +72,8 @@ class LensSearch:
             them.
         start: Where the first look is taken; the middle by default.
         on_failure: Where the lens is left if nothing is in focus: where it began, or where it is.
-        sure: How probable the answer must be, within one position, to look no further; by default looks are
-            enough as soon as the answer can be taken.
+        sure: How probable the answer must be, within one position, to look no further; 1 to take all looks.
+            By default looks are enough as soon as the answer can be taken.
     """
 
     method: str | None = field(default=None, metadata={"value": "KEY"})

@@ -28,7 +28,7 @@ See = Callable[[Int[np.ndarray, " walk"], Int[np.ndarray, "walk look"]], Looks]
 Ask = Callable[[Looks], Posterior]
 
 NO_LOOK: Final = -1  # in a trail, after a walk has stopped
-NEVER: Final = 2.0  # a probability that is never reached
+NEVER: Final = 1.0  # no search is surer than that, so it takes all its looks
 SAME_SIDE: Final = 20.0  # indices that a second look is worse for if the subject is not between both
 
 
@@ -40,8 +40,8 @@ class SearchPolicy:
         looks: How many looks it takes at most.
         apart: Indices that a new look keeps from all looks so far, as far as there is room: a look beside
             another shows almost the same again. 0 to look at the answer itself, as the paper does.
-        sure: It stops early once so much of the posterior lies within one index of the answer, or beyond one
-            end of the ladder.
+        sure: It stops early once more than so much of the posterior lies within one index of the answer, or
+            beyond one end of the grid.
         lands: Looks at the answer itself, if it is so many indices or more from all looks so far, and only
             else keeps `apart`; the last look is at the answer if no look was. None to always keep apart.
         straddles: The second look is meant to be about so many indices beyond the subject, as seen from the
@@ -118,7 +118,8 @@ class SearchPolicy:
         """Returns which walks may stop before their last look."""
         beside = np.abs(np.arange(posterior.positions) - answer[:, None]) <= 1
         near = np.sum(posterior.ladder, axis=1, where=beside)
-        return np.maximum.reduce([near, posterior.beyond_far, posterior.beyond_near]) >= self.sure
+        known = np.maximum.reduce([near, posterior.beyond_far, posterior.beyond_near])
+        return np.minimum(known, 1.0) > self.sure  # a sum of probabilities may round to a little above 1
 
 
 LOOKS_APART: Final = 4  # of a method that takes any number of looks

@@ -13,6 +13,7 @@ from dioptre.cli.stack_flags import StackFlags, read_flags
 from dioptre.errors import InputError
 
 if TYPE_CHECKING:
+    from dioptre.cameras.camera_files import CameraOptics
     from dioptre.focusing.result import FocusResult
     from dioptre.grid import FocusGrid
     from dioptre.stacks.pictures import Pictures
@@ -236,12 +237,14 @@ def _taken(config: Focus, pictures: "Pictures", looks: int) -> "FocusGrid | None
     return None if own is None else read_flags(None, config.camera, pictures)
 
 
-def _way(camera: str | None, taken: "FocusGrid | None") -> "str | FocusGrid | None":
+def _way(camera: str | None, taken: "FocusGrid | None") -> "CameraOptics | FocusGrid | None":
     """Returns where a lens can go: all the way of its camera, if that counts as the slices do."""
     from dioptre.cameras.camera_files import describe  # noqa: PLC0415
 
-    counted_otherwise = camera is None or (taken is not None and taken.unit != describe(camera).unit)
-    return taken if counted_otherwise else camera
+    if camera is None:
+        return taken
+    optics = describe(camera)
+    return optics if taken is None or taken.unit == optics.unit else taken
 
 
 def _chosen_pictures(

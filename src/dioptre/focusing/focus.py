@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.cameras.blur_units import StepWindow
+from dioptre.cameras.camera_files import CameraOptics
 from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.model import RISK, check_risk
@@ -61,7 +62,15 @@ from dioptre.stack import VIEW_CODES, FocalStack
 from dioptre.stacks.pictures import Pictures
 
 Stack = Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str]
-AnyGrid = FocusGrid | CameraModel | str | os.PathLike[str] | Sequence[float | int] | Float[np.ndarray, " n"]
+AnyGrid = (
+    FocusGrid
+    | CameraModel
+    | CameraOptics
+    | str
+    | os.PathLike[str]
+    | Sequence[float | int]
+    | Float[np.ndarray, " n"]
+)
 
 EVEN: Final = DepthPrior.even()
 LARGE: Final = 256  # pixels on a side of a picture in which depths are looked for on behalf of a network

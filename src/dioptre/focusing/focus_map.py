@@ -48,8 +48,8 @@ class FocusMap:
     Arrays are (row, col) of patches.
 
     Attributes:
-        index: The slice nearest to the position, counted from 0 in the order of the frames; a best guess where
-            no slice is sharp.
+        index: The slice nearest to the position, counted from 0 in the order of the frames; a best guess
+            where no slice is sharp.
         confidence: The probability that the index is at most one off.
         focused: Whether the patch is clearly in focus somewhere: a blank wall is not.
         position: The place there, between slices, in `unit`.

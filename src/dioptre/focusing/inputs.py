@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float32, Shaped
 
-from dioptre.cameras.camera_files import describe
+from dioptre.cameras.camera_files import CameraOptics, describe
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import InputError
 from dioptre.focusing.result import Roi
@@ -51,10 +51,10 @@ def to_grid(
 
 
 def is_camera(given: Any) -> bool:
-    """Returns whether something names a camera: a CameraModel, a camera's name or its file."""
+    """Returns whether something is a camera: what is told of one, its name or its file."""
     if isinstance(given, str | os.PathLike):
         return given in MAKES or os.fspath(given).endswith(".toml")
-    return isinstance(given, CameraModel)
+    return isinstance(given, CameraModel | CameraOptics)
 
 
 def _to_grid(given: Any, names: Sequence[str], around: Sequence[Any]) -> FocusGrid:

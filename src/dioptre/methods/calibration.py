@@ -251,7 +251,7 @@ class Calibration:
         rows, cols = table["frame"]
         return cls(
             name=str(table["name"]),
-            grid=FocusGrid.from_json(table["dioptres"]),
+            grid=FocusGrid.from_json(table["dioptres"]).need_far_to_near(),
             frame=(int(rows), int(cols)),
             gain=np.array(table["gain"], dtype=np.float64),
             fits={key: Fit.from_json(entries) for key, entries in table["fits"].items()},

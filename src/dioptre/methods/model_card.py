@@ -92,7 +92,7 @@ def _check(entries: Mapping[str, Any]) -> None:
     ladder = entries["dioptres"]
     rung = isinstance(ladder, list) and 2 <= len(ladder) <= MOST_POSITIONS
     _need(entries, "dioptres", rung, f"2 to {MOST_POSITIONS} positions")
-    FocusGrid.from_json(ladder)  # raises if they do not rise
+    FocusGrid.from_json(ladder).need_far_to_near()
     _need_whole(entries, "views", 1, 2)
     _need_whole(entries, "size", 1, LARGEST)
     _need_whole(entries, "looks", ANY, len(ladder))

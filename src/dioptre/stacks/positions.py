@@ -53,11 +53,11 @@ def read_positions(text: str, names: Sequence[str]) -> tuple[Positions, str | No
     text = text.strip()
     if not text:
         raise StackFileError(f"positions are {POSITION_FORMS}, not an empty text")
+    if (numbers := _numbers_of(text, names, text, missing=True)) is not None:
+        return numbers, None
     found = UNIT.fullmatch(text)
     if found is not None:
         return _numbers_of(found["numbers"], names, text), SPELLINGS.get(found["unit"], found["unit"])
-    if (numbers := _numbers_of(text, names, text, missing=True)) is not None:
-        return numbers, None
     place, _, unit = text.rpartition(":")
     if place and re.fullmatch(r"[^\W\d]\w*", unit) and not Path(text).exists():
         return _told_elsewhere(place, names), SPELLINGS.get(unit, unit)

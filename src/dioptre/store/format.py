@@ -85,7 +85,7 @@ class StoreFormat:
             KeyError: If one is missing.
         """
         return cls(
-            grid=FocusGrid.from_json(entries["dioptres"]),
+            grid=FocusGrid.from_json(entries["dioptres"]).need_far_to_near(),
             size=int(entries["size"]),
             views=int(entries["views"]),
             black=float(entries["black"]),

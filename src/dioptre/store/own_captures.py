@@ -145,7 +145,7 @@ class OwnCapture:
         return cls(
             name=folder.resolve().name,
             camera=camera,
-            grid=camera.grid if dioptres is None else FocusGrid.of_dioptres(dioptres),
+            grid=camera.grid if dioptres is None else FocusGrid.of_dioptres(dioptres).need_far_to_near(),
             scene=table["scene"],
             split=table["split"],
             slices=folder / table.get("slices", SLICES),
