@@ -2,17 +2,17 @@
 
     python -m lab.golden                          compare all of it, in two and a half minutes on two cores
     python -m lab.golden --parts scores,answers   some parts
-    python -m lab.golden --stacks 10 --frames 1 --runs 2   the first of 200 stacks, 6 frames and 20 lenses
+    python -m lab.golden --stacks 10 --frames 1 --runs 2   what every machine can compare
     python -m lab.golden --accept verdict,lens    record parts anew that were changed on purpose
     python -m lab.golden --record                 record all of it anew
 
     stacks    checksums of what is asked about: another simulator is told from another method by them, and
               what is asked about other pixels is not compared
-    scores    every method of METHODS on 200 simulated stacks: whole ones, or one or two looks
+    scores    every method of METHODS on 10 drawn and 200 simulated stacks: whole ones, or one or two looks
     answers   `focus`, `focus_from` from three starts and from two looks: index and subindex
     frames    the same of whole frames, of their regions and depths, and `focus_map`
     verdict   of all these answers: state, confidence, risk, expected error, reasons; and the report's trust
-    lens      20 runs of Autofocus on simulated and replayed cameras: how they end, and where the lens goes
+    lens      22 runs of Autofocus on simulated and replayed cameras: how they end, and where the lens goes
     report    the numbers of `dioptre predict` and `dioptre report`
 
 Exit code 0: all the same; 1: something differs. States and indices are equal, scores are so to a relative
@@ -26,9 +26,12 @@ recorded at d3edfbc, from a clone beside this one:
 **Compilers.** The process that compiles a kernel rounds otherwise than those that find it on disk (by 3e-7):
 hence `warm`, and worst differences that are not 0 after kernels have changed.
 
-**Machines.** With another kind of processor or another NumPy, simulated pixels differ in a few codes, and
-checksums with them. `machine` in stacks.json says what it was recorded with. There, record anew from a clone
-at a commit that is known to be good.
+**Machines.** Kernels that are compiled for another processor, and NumPy's own, round otherwise in the last
+bit, so some simulated stacks (39 of 207 between two servers) differ by one in a few codes, and are passed
+over. The first ten stacks, the first frame and the first two lenses are drawn in whole numbers
+(`lab.drawn_stacks`) and the same everywhere: what they are answered is compared on every machine. `machine`
+in stacks.json says what the record was made with; on another machine scores may be off by 1e-3, as two
+calibrated disparities are.
 """
 
 import argparse
@@ -52,6 +55,7 @@ SCORES: Final = "scores"
 MACHINE: Final = "machine"
 LIBRARIES: Final = ("numpy", "scipy", "numba", "opencv-python-headless", "onnxruntime")
 FORMULA, NUMBER = 1e-5, 1e-4  # how far scores of formulae may be off, relatively, and other numbers
+ELSEWHERE_SCORE: Final = 1e-3  # how far all scores may be off on another machine than the record's
 MAY_MOVE: Final = {"subindex": 0.02, "dioptres": 0.005}  # formulae that become one; dioptres of focus_map
 NETWORKS: Final = ("l2a-", "dioptre-single-", "dioptre-any-", "learned-depth", "dioptre-learned-depth")
 SHOWN: Final = 20  # differences
@@ -195,14 +199,18 @@ def _worst_of(now: np.ndarray, was: np.ndarray) -> Pair:
     return Pair(f"slice {at}", float(now[at]), float(was[at]), now.size, float(off[at]))
 
 
-def allowed(name: str, place: str, curve: bool) -> float:
+def allowed(name: str, place: str, curve: bool, elsewhere: bool = False) -> float:
     """Returns by how much a number may be off."""
+    if curve and elsewhere:
+        return ELSEWHERE_SCORE
     if curve:
         return NUMBER if name.split(" ")[1].startswith(NETWORKS) else FORMULA
     return MAY_MOVE.get(place.rpartition(" ")[2].partition("[")[0], NUMBER)
 
 
-def compare(part: str, now: Record, was: Record, others: frozenset[str] = frozenset()) -> Finding:
+def compare(
+    part: str, now: Record, was: Record, others: frozenset[str] = frozenset(), elsewhere: bool = False
+) -> Finding:
     """Returns how a part differs from what was recorded.
 
     Args:
@@ -210,6 +218,7 @@ def compare(part: str, now: Record, was: Record, others: frozenset[str] = frozen
         now: What was answered; of all that was recorded, or of some subjects.
         was: What was recorded.
         others: Subjects whose pixels are not those of the record: they are not compared.
+        elsewhere: Whether it was recorded on another machine.
     """
     finding = Finding(part)
     asked = {_subject(name) for name in now}
@@ -221,15 +230,15 @@ def compare(part: str, now: Record, was: Record, others: frozenset[str] = frozen
         elif name not in was:
             finding.differences.append(Difference(name, "is not in the record"))
         else:
-            _compare_answer(finding, name, answer, was[name])
+            _compare_answer(finding, name, answer, was[name], elsewhere)
     return finding
 
 
-def _compare_answer(finding: Finding, name: str, now: Any, was: Any) -> None:
+def _compare_answer(finding: Finding, name: str, now: Any, was: Any, elsewhere: bool) -> None:
     for pair in pairs(now, was):
         finding.compared += pair.count
         finding.worst = max(finding.worst, pair.off if math.isfinite(pair.off) else 0.0)
-        limit = allowed(name, pair.place, isinstance(now, np.ndarray))
+        limit = allowed(name, pair.place, isinstance(now, np.ndarray), elsewhere)
         if pair.off > limit:
             words = f"{pair.place} is {_shown(pair.now)}, was {_shown(pair.was)}".strip()
             finding.differences.append(Difference(name, words))
@@ -250,7 +259,8 @@ def compare_all(now: Mapping[str, Record], home: Path) -> list[Finding]:
     was = {part: read_record(part, home) for part in now}
     sums = was["stacks"]
     others = frozenset(name for name, one in now["stacks"].items() if sums.get(name) != one)
-    return [compare(part, record, was[part], others) for part, record in now.items()]
+    elsewhere = sums.get(MACHINE, describe_machine()) != describe_machine()
+    return [compare(part, record, was[part], others, elsewhere) for part, record in now.items()]
 
 
 # The command

@@ -21,6 +21,7 @@ import numpy as np
 import dioptre
 from dioptre.cameras.devices import open_device
 from lab.golden_material import (
+    DRAWN,
     EVERYTHING,
     MACHINE,
     MICROSCOPE,
@@ -208,7 +209,7 @@ def mosaic(stack: dioptre.FocalStack, down: int, across: int) -> Pixels:
 
 
 def _all_depths(material: Material) -> tuple[Pixels, Record]:
-    stack = material.stacks(NORMAL, 0, 9)
+    stack = material.stacks(DRAWN, 0, 9)
     pixels = mosaic(stack.green(), 3, 3)
     found = _focused(pixels, {"focus": {}, "nearest": {"subject": "nearest"}}, grid=stack.grid)
     return pixels, found | {"map": ask_map(pixels, "local-norm-dist-sq-4", 64, 48, grid=stack.grid)}
@@ -305,8 +306,10 @@ class Run:
 
 
 RUNS: Final = (
+    Run("replay:drawn-1", {"grid": "learnaf"}),
+    Run("replay:drawn-3"),
     Run("simulated:2041"),
-    Run("replay:stack-0"),
+    Run("replay:stack-0", {"grid": "learnaf"}),
     Run("simulated:2042,green"),
     Run("simulated:2043,dark", {"fallback": "always"}),
     Run("simulated:2044,green,dark", {"risk": 0.05}),
@@ -320,7 +323,7 @@ RUNS: Final = (
     Run("simulated:2052,target", {"sure": 0.9}),
     Run("simulated:2053,microscope-4x,green"),
     Run("simulated:2054,machine-vision-16mm,green,192", {"grid": "machine-vision-16mm"}),
-    Run("replay:stack-3", {"fallback": "always", "start": 2}),
+    Run("replay:stack-3", {"fallback": "always", "start": 2, "grid": "learnaf"}),
     Run("replay:stack-5", {"method": "gradient-magnitude-variance"}),
     Run("replay:recorded-0"),
     Run("replay:recorded-1", {"fallback": "always"}),
@@ -352,7 +355,8 @@ def _replayed(name: str, material: Material) -> Path:
     if word == "recorded":
         return material.folder(name)
     path = material.home / f"{name}.npy"
-    np.save(path, material.stacks(NORMAL, int(number), 1).pixels[0])
+    kind = DRAWN if word == DRAWN.name else NORMAL
+    np.save(path, material.stacks(kind, int(number), 1).pixels[0])
     return path
 
 

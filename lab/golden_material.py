@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float32
 
 import dioptre
+from lab.drawn_stacks import draw_stack
 
 Pixels = Float32[np.ndarray, "slice view row col"]
 Words = Sequence[str | Path]
@@ -35,7 +36,7 @@ class Kind:
     Attributes:
         name: Begins the names of its stacks.
         count: How many there are.
-        flags: Of `dioptre simulate`.
+        flags: Of `dioptre simulate`; "" of stacks that are drawn here.
         make: The camera; "" for the phone that the networks know.
     """
 
@@ -45,12 +46,14 @@ class Kind:
     make: str = ""
 
 
+DRAWN: Final = Kind("drawn", 10, "")  # the same on every machine
 NORMAL: Final = Kind("normal", 64, "--seed 2026 --split test")
 MICROSCOPE: Final = Kind("microscope", 8, "--seed 2031 --split test --camera microscope-4x", "microscope-4x")
 MACHINE: Final = Kind(
     "machine", 4, "--seed 2032 --split test --camera machine-vision-16mm", "machine-vision-16mm"
 )
 KINDS: Final = (
+    DRAWN,
     NORMAL,
     Kind("phones", 48, "--seed 2027 --split test --device random --light both --prior far"),
     Kind("hard", 40, "--seed 2028 --split train"),  # beyond the ends, without detail, periodic
@@ -71,13 +74,13 @@ class Scope:
 
     Attributes:
         stacks: Of all KINDS, in their order.
-        frames: Whole frames; the first is made of the first nine stacks.
-        runs: Lenses; the second is a replay of the first stack.
+        frames: Whole frames; the first is made of nine drawn stacks.
+        runs: Lenses; the first two are replays of drawn stacks.
     """
 
     stacks: int = sum(kind.count for kind in KINDS)
     frames: int = 6
-    runs: int = 20
+    runs: int = 22
 
     def count(self, kind: Kind) -> int:
         """Returns how many stacks of a kind are asked."""
@@ -126,7 +129,7 @@ class Material:
         """Returns the folders for some parts, begun in the order in which they are read."""
         material = cls(home, pool)
         for kind, count in _counts(parts, scope).items():
-            if count:
+            if count and kind is not DRAWN:
                 material.make(kind.name, material.simulation(kind, count))
         if "lens" in parts and scope.runs > 2:
             for at, device in enumerate(RECORDED):
@@ -169,6 +172,10 @@ class Material:
 
     def stacks(self, kind: Kind, first: int, count: int) -> dioptre.FocalStack:
         """Returns some stacks of a kind."""
+        if kind is DRAWN:
+            pixels = np.stack([draw_stack(number) for number in range(first, first + count)])
+            grid, middle = dioptre.FocusGrid.learnaf(), np.zeros((count, 2))
+            return dioptre.FocalStack.full(pixels, grid, where=middle)
         return dioptre.open_patches(self.folder(kind.name)).stack(list(range(first, first + count)))
 
     def capture(self, number: int) -> dioptre.FocalStack:
@@ -182,11 +189,11 @@ class Material:
 def _counts(parts: Collection[str], scope: Scope) -> dict[Kind, int]:
     """Returns how many stacks of each kind some parts need."""
     counts = {kind: scope.count(kind) if READS_STACKS & set(parts) else 0 for kind in KINDS}
-    if "lens" in parts and scope.runs > 1:
+    if "lens" in parts and scope.runs > 2:
         counts[NORMAL] = max(counts[NORMAL], 6)
-    if READS_FRAMES & set(parts):
-        counts[NORMAL] = max(counts[NORMAL], 24 if scope.frames > 1 else 9)
-        counts[MICROSCOPE] = max(counts[MICROSCOPE], 4 if scope.frames > 1 else 0)
+    if READS_FRAMES & set(parts) and scope.frames > 1:
+        counts[NORMAL] = max(counts[NORMAL], 24)
+        counts[MICROSCOPE] = max(counts[MICROSCOPE], 4)
     return counts
 
 
