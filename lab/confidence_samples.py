@@ -1,194 +1,157 @@
-"""Samples of confidence: what methods answer to simulated sweeps, clean and faulty, and what was right.
+"""Samples of confidence: what methods answer to sweeps of all kinds, and how far off that is.
 
-Sweeps are drawn from the validation split, each clean and with some faults done to it in turn. Every method
-is asked, and its observations (`confidence.model`) are kept with what was right; `lab.fit_confidence` fits
-the table of confidence to them.
+    python -m lab.confidence_samples OUT --scenes 1500 --seed 7 --workers 2
+
+Every sweep of `lab.true_sweeps` is put to the default method and to others that are drawn for it; on whole
+sweeps of the phone, networks and disparity methods answer too, from the stack or from a few looks. Kept are
+the features of each answer (`confidence.features`) and how far it is from the nearest place that is sharp.
+OUT/000012.npz holds what scene 12 gave; what is there already is not made again. `lab.fit_confidence` reads
+them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from pathlib import Path
 
 import numpy as np
 
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
-from dioptre.confidence.model import Observation, reach_of
-from dioptre.confidence.sweep_statistics import Traces
-from dioptre.confidence.verdict import Asked, observe_curve, observe_posterior
+from dioptre.confidence.features import find_evidence, own_doubt
+from dioptre.confidence.curve import peak_position
+from dioptre.confidence.statistics import SliceBlocks
+from dioptre.focusing.arguments import DEFAULT_METHOD
 from dioptre.grid import FocusGrid
-from dioptre.methods import METHODS, find_method, scores, tile_curves
+from dioptre.methods import METHODS, find_method, scores
 from dioptre.methods.base import ANY, WHOLE, Method
-from dioptre.methods.tiles import tiles_of
-from dioptre.pipeline.executors import run_pieces
-from dioptre.pipeline.settings import Simulation
-from dioptre.pipeline.simulate import PATCHES_PER_SCENE
-from dioptre.posterior import DepthPrior
+from dioptre.pipeline.executors import local_executor, run_pieces
+from dioptre.posterior import DepthPrior, Posterior
 from dioptre.stack import FocalStack
-from lab.degradations import Sweep
-from lab.fault_table import FAULTS, Fault
-from lab.simulated_sweeps import Against, SimulatedSweep, simulated_sweep
+from lab.true_sweeps import TrueSweep, true_sweeps
 
-EACH: Final = 3  # faults that are done to each sweep
-STRIDES: Final = (2, 3, 5, 8, 16)  # between the slices of shorter sweeps, which measures see too
-MOST_LOOKS: Final = 3
-EVEN: Final = DepthPrior.even()
-CLEAN: Final = "clean"
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What decides a table.
-
-    Attributes:
-        stacks: How many sweeps are simulated.
-        seed: Of everything; not that of a bench.
-        keys: Methods.
-        pooled: Whether to fit what holds for any method, to all of these together.
-        against: What an error is counted from.
-    """
-
-    stacks: int
-    seed: int
-    keys: tuple[str, ...] = tuple(METHODS)
-    pooled: bool = True
-    against: Against = "sharp"
-
-    def simulation(self, beyond: float = 0.0) -> Simulation:
-        """Returns the simulation of the sweeps, on the ladder or beyond its ends."""
-        return Simulation(self.stacks, self.seed, split="validation", beyond=beyond, featureless=0.04)
+MEASURES = [key for key, one in METHODS.items() if one.looks == WHOLE and one.views == 1 and one.build().by_slice]
+VIEWS = [key for key, one in METHODS.items() if one.looks == WHOLE and one.views == 2 and one.build().by_slice]
+OTHERS = [key for key, one in METHODS.items() if not one.build().by_slice]
+EACH = 2  # measures beside the default
+NETWORKS = 4  # that are asked about a whole sweep of the phone
+MOST_LOOKS = 3
+KNOWN = 0.5  # how often a measure is told that the phone's sweep begins at infinity
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """An observation, and what was right.
+    """One answer.
 
     Attributes:
-        observation: What was seen.
-        truth: The right position nearest to the answer; outside of the ladder if it lies beyond its end, None
-            if there was nothing to focus on.
-        clean: Whether nothing was wrong with the sweep.
-        scene: Which scene it is of.
+        method: Key, with the number of looks after an @ if it did not see the whole stack.
+        features: By name.
+        off: How many steps it is from the nearest sharp place; infinite if nothing is sharp.
+        answer: The slice, with its fraction.
     """
 
-    observation: Observation
-    truth: int | None
-    clean: bool = True
-    scene: int = 0
-
-    @property
-    def right(self) -> bool:
-        """Whether the answer is at most one position off."""
-        return self.truth is not None and abs(self.observation.answer - self.truth) <= 1
-
-    @property
-    def missed(self) -> bool:
-        """Whether the answer is farther off than is near."""
-        seen = self.observation
-        return self.truth is None or abs(seen.answer - self.truth) > reach_of(len(seen.logits) - 2)
+    method: str
+    features: dict[str, float]
+    off: float
+    answer: float
 
 
-Samples = dict[str, list[Sample]]  # by the names of their rows
-
-# Asking
-
-
-def scene_samples(trial: Trial, scene: int) -> Samples:
-    """Returns what the methods answer to the sweeps of one scene."""
-    found: Samples = {}
-    indices = range(scene * PATCHES_PER_SCENE, min((scene + 1) * PATCHES_PER_SCENE, trial.stacks))
-    drawn = [simulated_sweep(trial.simulation(), index, trial.against) for index in indices]
-    faults = [fault for fault in FAULTS.values() if fault.name != CLEAN]
-    for at, index in enumerate(indices):
-        rng = np.random.default_rng([trial.seed, index])
-        turn = [faults[(EACH * index + more) % len(faults)] for more in range(EACH)]
-        for fault in (FAULTS[CLEAN], *turn):
-            one, other = drawn[at], drawn[(at + 1) % len(drawn)]
-            if fault.beyond:
-                one = simulated_sweep(trial.simulation(1.0), index, trial.against)
-            bad = replace(one, sweep=fault.apply(one.sweep, other.sweep, rng))
-            clean = fault.name == CLEAN and bool(bad.sweep.sharp)
-            for key, observation, right in _answers(trial, fault, bad, rng):
-                sample = Sample(observation, right.nearest(observation.answer), clean, scene)
-                found.setdefault(f"{key}/{observation.kind}", []).append(sample)
-    return found
+def samples_of(sweep: TrueSweep, rng: np.random.Generator) -> Iterator[Sample]:
+    """Yields what methods answer to one sweep."""
+    blocks = SliceBlocks.of(sweep.pixels)
+    green = sweep.pixels.mean(axis=1, keepdims=True) if sweep.pixels.shape[1] == 2 else sweep.pixels
+    keys = [DEFAULT_METHOD, *rng.choice(MEASURES, EACH, replace=False)]
+    yield from _measured(sweep, green, blocks, keys, rng)
+    if sweep.pixels.shape[1] == 2:
+        yield from _measured(sweep, sweep.pixels, blocks, [str(rng.choice(VIEWS))], rng)
+    if sweep.grid_is_learnaf:
+        for key in rng.choice(OTHERS, NETWORKS, replace=False):
+            yield from _looked(sweep, find_method(str(key)), blocks, rng)
 
 
-Answer = tuple[str, Observation, Sweep]  # key of the method, what is known of its answer, what it saw
-
-
-def _answers(trial: Trial, fault: Fault, one: SimulatedSweep, rng: np.random.Generator) -> Iterator[Answer]:
-    """Yields what all methods answer to one sweep."""
-    methods = [find_method(key) for key in trial.keys]
-    start = int(rng.integers(one.sweep.slices))
-    others = [method for method in methods if not method.build().by_slice]
-    traces = {views: Traces.of(one.seen(views)) for views in {method.views for method in others}}
-    if not fault.told:
-        measures = [method for method in methods if method.build().by_slice]
-        stride = int(rng.choice(STRIDES))
-        yield from _measured(measures, one.sweep, fault.of_scene)
-        fewer = one.sweep.every(stride, int(rng.integers(stride)))
-        yield from _measured(measures, fewer, fault.of_scene)
-    for method in others:
-        if method.looks in (WHOLE, ANY) and not fault.told:
-            posterior = method.build().posterior(one.stack(method.views))
-            assert posterior is not None
-            asked = Asked(traces=traces[method.views])
-            yield method.key, observe_posterior(posterior, asked), one.sweep
-        if method.looks != WHOLE:
-            for looks, observation in _looked(method, one, traces[method.views], start):
-                if fault.is_decidable(looks):
-                    yield method.key, observation, one.sweep
-
-
-def _measured(methods: Sequence[Method], sweep: Sweep, alone: bool) -> Iterator[Answer]:
-    """Yields what measures answer to a sweep, with its pictures, and also alone: without them."""
-    for views in {method.views for method in methods}:
-        keys = [method.key for method in methods if method.views == views]
-        pixels = sweep.pixels if views == 2 else sweep.pixels.mean(axis=1, keepdims=True)
-        tiles = tiles_of(pixels)
-        assert tiles is not None
-        curves = scores(FocalStack.full(pixels[None], FocusGrid(range(len(pixels)))), keys)
-        parts = tile_curves(FocalStack.full(tiles, FocusGrid(range(len(pixels)))), keys)
-        asked = Asked(traces=Traces.of(pixels))
-        for key in keys:
-            curve = curves[key][0]
-            heights = curve[np.isfinite(curve)]
-            if len(heights) > 2 and np.ptp(heights) > 1e-6 * np.abs(heights).max():
-                yield key, observe_curve(curve, parts[key], asked), sweep
-                if alone:
-                    yield key, observe_curve(curve, parts[key]), sweep
+def _measured(
+    sweep: TrueSweep, pixels: np.ndarray, blocks: SliceBlocks, keys: Sequence[str], rng: np.random.Generator
+) -> Iterator[Sample]:
+    stack = FocalStack.full(pixels[None], FocusGrid(range(len(pixels))))
+    closed = (sweep.grid_is_learnaf and bool(rng.random() < KNOWN), False)
+    for key, curves in scores(stack, keys).items():
+        curve = curves[0]
+        if np.isfinite(curve).sum() > 2 and np.ptp(curve[np.isfinite(curve)]) > 0:
+            answer = float(peak_position(curve))
+            yield Sample(key, find_evidence(blocks, answer, closed=closed).features, sweep.steps_off(answer), answer)
 
 
 def _looked(
-    method: Method, one: SimulatedSweep, traces: Traces, start: int
-) -> Iterator[tuple[int, Observation]]:
-    """Yields how many looks a method had, and what is known of its answer then."""
-    most = MOST_LOOKS if method.leads_itself else method.looks
-    stack = one.stack(method.views)
-    trail = search(
-        np.array([start]), see_stack(stack, 0), askers_of(method, most, EVEN), policy_of(method, most)
-    )
-    for looks in range(1, most + 1) if method.leads_itself else (most,):
-        seen = trail.positions[0, :looks]
-        asked = Asked(traces=traces.at(seen), positions=seen)
-        yield looks, observe_posterior(trail.posteriors[looks - 1], asked)
+    sweep: TrueSweep, method: Method, blocks: SliceBlocks, rng: np.random.Generator
+) -> Iterator[Sample]:
+    """Yields what a method answers to the whole stack, or after each of a few looks, or both."""
+    pixels = sweep.pixels if method.views == 2 else sweep.pixels.mean(axis=1, keepdims=True)
+    seen = blocks if method.views == 2 else blocks.one_view()
+    stack = FocalStack.full(np.ascontiguousarray(pixels)[None], FocusGrid.learnaf(), np.array([sweep.where]))
+    if method.looks in (WHOLE, ANY):
+        posterior = method.build().posterior(stack)
+        if posterior is not None:
+            yield _answered(sweep, method.key, posterior, seen, None)
+    if method.looks != WHOLE:
+        most = MOST_LOOKS if method.leads_itself else method.looks
+        start = np.array([rng.integers(len(pixels))])
+        asked = askers_of(method, most, DepthPrior.even())
+        trail = search(start, see_stack(stack, 0), asked, policy_of(method, most))
+        for looks in range(1, most + 1) if method.leads_itself else (most,):
+            at = np.unique(trail.positions[0, :looks])
+            key = f"{method.key}@{looks}"
+            yield _answered(sweep, key, trail.posteriors[looks - 1], seen.at(at), at.astype(float))
 
 
-def gather(trial: Trial, executor: Executor | None, done: Callable[[int, int], None]) -> Samples:
-    """Returns what the methods of a trial answer to all sweeps.
+def _answered(
+    sweep: TrueSweep, key: str, posterior: Posterior, blocks: SliceBlocks, positions: np.ndarray | None
+) -> Sample:
+    answer = float(peak_position(posterior.scores()[0]))
+    own = own_doubt(posterior, answer)
+    closed = (positions is None, False)  # networks know that the phone's far end is infinity
+    features = find_evidence(blocks, answer, own, positions, posterior.positions, closed).features
+    return Sample(key, features, sweep.steps_off(answer), answer)
 
-    Args:
-        trial: What is asked.
-        executor: Who asks the methods; None for this process.
-        done: Called with the number of scenes done and of all.
-    """
-    scenes = -(-trial.stacks // PATCHES_PER_SCENE)
-    found: Samples = {}
-    pieces = [partial(scene_samples, trial, scene) for scene in range(scenes)]
-    for number, some in enumerate(run_pieces(pieces, executor)):
-        for name, samples in some.items():
-            found.setdefault(name, []).extend(samples)
-        done(number + 1, scenes)
-    return found
+
+def scene_samples(folder: Path, seed: int, scene: int) -> int:
+    """Writes the samples of a scene, if they are not there; returns how many there are."""
+    path = folder / f"{scene:06d}.npz"
+    if not path.exists():
+        rng = np.random.default_rng([seed, scene, 1])
+        found = [(sweep, one) for sweep in true_sweeps(seed, scene) for one in samples_of(sweep, rng)]
+        names = list(dict.fromkeys(name for _, one in found for name in one.features))
+        partial_path = path.with_suffix(".partial.npz")
+        np.savez_compressed(
+            partial_path,
+            names=np.array(names),
+            features=np.array([[one.features.get(name, np.nan) for name in names] for _, one in found], np.float32),
+            method=np.array([one.method for _, one in found]),
+            kind=np.array([sweep.kind for sweep, _ in found]),
+            clean=np.array([sweep.clean for sweep, _ in found]),
+            off=np.array([one.off for _, one in found], np.float32),
+            answer=np.array([one.answer for _, one in found], np.float32),
+            slices=np.array([len(sweep.pixels) for sweep, _ in found]),
+            scene=np.full(len(found), scene),
+        )
+        partial_path.replace(path)
+    return len(np.load(path)["off"])
+
+
+def main() -> None:
+    """Writes samples."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--scenes", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--workers", type=int, default=0)
+    chosen = parser.parse_args()
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    pieces = [partial(scene_samples, chosen.out, chosen.seed, scene) for scene in range(chosen.scenes)]
+    with local_executor(chosen.workers) as executor:
+        for number, count in enumerate(run_pieces(pieces, executor)):
+            print(f"scene {number + 1} of {chosen.scenes}: {count} samples", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,231 +1,203 @@
-"""The table of confidence, fitted to samples (`lab.confidence_samples`): what evidence is worth.
+"""The model of doubt: boosted trees fitted to samples, and what their sums are worth, counted on others.
 
-A row is fitted for each method, and for each kind of observation one that holds for any method. What a row is
-worth is told by **held-out** beliefs: of each sample by weights that were fitted to other scenes.
+    python -m lab.confidence_samples SAMPLES --scenes 1500 --seed 7
+    python -m lab.fit_confidence SAMPLES [--out model.json] [--without NAME,...]
+
+Scenes are apart: of every ten, six fit the trees, two count how often answers with each sum are misses or
+sharp (isotonic regression; the selective risk is the share of misses among all answers with at most that
+sum), and two are for the figures that it prints and writes into the file's header. A third of the answers
+that are counted are of faults and of what cannot be focused, whatever their number among the samples.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
-from scipy.optimize import minimize
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import roc_auc_score
 
-from dioptre.confidence.features import DIRECTIONS
-from dioptre.confidence.model import ANY_METHOD, MISSES, RISK, SHARPEST, Belief, Row, believe
-from dioptre.evaluate.calibration_metrics import auroc, reliability
-from dioptre.methods import find_method
-from dioptre.robust import median_deviation
-from lab.confidence_samples import Sample
+from dioptre.confidence.model import RISK, OutlierModel
 
-RIDGE: Final = 10.0
-USUALLY: Final = 0.995  # of clean sweeps have no more of some evidence: more is a sign of something
-MOSTLY: Final = 0.5  # how much clean sweeps count
-FOLDS: Final = 4  # parts of the scenes; what is believed of one is fitted to the others
-POOLED: Final = 4  # methods whose samples any method's row is fitted to, as many as they have together
-
-Usual = Float[np.ndarray, "sample weights"]  # a 1, and the evidence as the weights take it
-
-
-@dataclass(frozen=True)
-class Worth:
-    """What a row is worth, by held-out beliefs.
-
-    Attributes:
-        clean: How many samples are of sweeps with nothing wrong.
-        misses: The share of misses among these.
-        focused: The share of these that are accepted at the default risk.
-        false: The share of these that are accepted and are misses.
-        calibration_error: Of confidence, on clean samples and on all.
-        auroc: Of confidence, on clean samples and on all.
-    """
-
-    clean: int
-    misses: float
-    focused: float
-    false: float
-    calibration_error: tuple[float, float]
-    auroc: tuple[float, float]
+MISSED, SHARP = 4.0, 2.0  # steps
+CLEAN_SHARE = 2 / 3  # of the answers that people ask for
+FIT, COUNT, SHOW = (0, 1, 2, 3, 4, 5), (6, 7), (8, 9)  # scenes, modulo ten
+TREES = {"max_iter": 100, "max_leaf_nodes": 10, "learning_rate": 0.1, "l2_regularization": 5.0, "min_samples_leaf": 40}
+KNOTS = 60
+# Which way a feature may only push: 1, the more of it the more doubtful; -1, the less.
+DIRECTIONS = {
+    "own": 1, "spread": 1, "spread_all": 1, "ends": 1, "share": -1, "shared": -1, "repeats": 1, "light": 1, "distance": 1, "distance_all": 1, "sharper": 1,
+    "change": 1, "change_here": 1, "edge": -1, "fall": -1, "fall_far": -1, "misfit": 1, "scales": 1, "clear": -1,
+    "noisier": 1, "turned": 1, "away": 1,
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class FittedRow:
-    """A row, and what it is worth."""
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Samples, one a row."""
 
-    row: Row
-    worth: Worth
+    names: list[str]
+    features: np.ndarray
+    method: np.ndarray
+    kind: np.ndarray
+    clean: np.ndarray
+    off: np.ndarray
+    slices: np.ndarray
+    scene: np.ndarray
 
+    @classmethod
+    def read(cls, folder: Path) -> "Table":
+        """Returns all samples of a folder."""
+        parts = [dict(np.load(path)) for path in sorted(folder.glob("??????.npz"))]
+        names = list(dict.fromkeys(str(name) for one in parts for name in one["names"]))
+        rows = []
+        for one in parts:
+            mine = np.full((len(one["off"]), len(names)), np.nan)
+            mine[:, [names.index(str(name)) for name in one["names"]]] = one["features"]
+            rows.append(mine)
+        rest = {name: np.concatenate([one[name] for one in parts]) for name in ("method", "kind", "clean", "off", "slices", "scene")}
+        return cls(names, np.concatenate(rows), **rest)
 
-def fit_rows(found: Mapping[str, Sequence[Sample]], pooled: bool) -> dict[str, FittedRow]:
-    """Returns the rows of the methods that samples are of.
+    def some(self, rows: np.ndarray) -> "Table":
+        """Returns some rows."""
+        rest = {name: getattr(self, name)[rows] for name in ("method", "kind", "clean", "off", "slices", "scene")}
+        return Table(self.names, self.features[rows], **rest)
 
-    Args:
-        found: Samples by the names of their rows.
-        pooled: Whether to fit what holds for any method, to all of these together.
-    """
-    rows = {name: fit_row(some, _identity(name.rpartition("/")[0])) for name, some in found.items()}
-    if pooled:
-        rows |= {f"{ANY_METHOD}/{kind}": fit_row(some, "") for kind, some in _pooled(found).items()}
-    return rows
+    def without(self, names: list[str]) -> "Table":
+        """Returns the table without some features."""
+        kept = [at for at, name in enumerate(self.names) if name not in names]
+        rest = {name: getattr(self, name) for name in ("method", "kind", "clean", "off", "slices", "scene")}
+        return Table([self.names[at] for at in kept], self.features[:, kept], **rest)
 
+    @property
+    def missed(self) -> np.ndarray:
+        """Which answers are misses."""
+        return self.off > MISSED
 
-def _identity(key: str) -> str:
-    return find_method(key).build().identity
-
-
-def _pooled(found: Mapping[str, Sequence[Sample]]) -> dict[str, list[Sample]]:
-    """Returns the samples of all methods by kind, of each method as many as keep the whole small."""
-    pools: dict[str, list[Sample]] = {}
-    for name in sorted(found):
-        kind = name.rpartition("/")[2]
-        methods = sum(other.endswith(f"/{kind}") for other in found)
-        pools.setdefault(kind, []).extend(found[name][:: max(1, methods // POOLED)])
-    return pools
-
-
-def fit_row(samples: Sequence[Sample], identity: str, ridge: float = RIDGE) -> FittedRow:
-    """Returns the weights under which what was right is likeliest; sweeps count as they are expected.
-
-    Args:
-        samples: Of one method, of ladders of any length.
-        identity: Of the method.
-        ridge: Penalty on squared weights, beside the log-likelihood of all samples.
-    """
-    names = tuple(
-        name
-        for name in samples[0].observation.evidence
-        if all(name in one.observation.evidence for one in samples)
-    )
-    values = np.array([[one.observation.evidence[name] for name in names] for one in samples if one.clean])
-    centre = np.median(values, axis=0)
-    spread = median_deviation(values, axis=0)
-    scale = np.maximum(np.maximum(spread, values.std(axis=0) / 2), 1e-3)
-    most = _rounded(np.quantile(values, USUALLY, axis=0))
-    blank = Row(identity, names, _rounded(centre), _rounded(scale), (), (), (), most)
-    usual = np.stack([blank.standardised(one.observation.evidence) for one in samples])
-    beliefs = _held_out(blank, samples, usual, ridge)
-    row = replace(_weighed(blank, samples, usual, ridge), risks=_risks(samples, beliefs))
-    return FittedRow(row, _worth(row, samples, beliefs))
+    @property
+    def weights(self) -> np.ndarray:
+        """How much each counts."""
+        share = self.clean.mean()
+        return np.where(self.clean, CLEAN_SHARE / share, (1 - CLEAN_SHARE) / (1 - share))
 
 
-def _weighed(blank: Row, samples: Sequence[Sample], usual: Usual, ridge: float) -> Row:
-    doubt, sharpness = _weights(samples, usual, blank.names, ridge)
-    return replace(blank, doubt=_rounded(doubt), sharpness=_rounded(sharpness))
+def fitted(table: Table, seed: int) -> HistGradientBoostingClassifier:
+    """Returns trees fitted to a table."""
+    ways = [DIRECTIONS.get(name, 0) for name in table.names]
+    trees = HistGradientBoostingClassifier(**TREES, monotonic_cst=ways, random_state=seed, early_stopping=False)
+    return trees.fit(table.features, table.missed)
 
 
-def _held_out(blank: Row, samples: Sequence[Sample], usual: Usual, ridge: float) -> list[Belief]:
-    """Returns what is believed of each sample by weights that were fitted to other scenes."""
-    folds = np.array([one.scene % FOLDS for one in samples])
-    rows = {}
-    for fold in np.unique(folds).tolist():
-        rest = np.flatnonzero(folds != fold) if np.ptp(folds) else np.arange(len(samples))
-        rows[fold] = _weighed(blank, [samples[int(at)] for at in rest], usual[rest], ridge)
-    return [believe(one.observation, rows[one.scene % FOLDS]) for one in samples]
+def flat_trees(trees: HistGradientBoostingClassifier) -> dict[str, list[Any]]:
+    """Returns fitted trees as flat lists, as `OutlierModel` has them; the first leaf alone is the constant."""
+    found: dict[str, list[Any]] = {name: [] for name in ("roots", "feature", "threshold", "left", "right", "unknown_left")}
+
+    def add(**node: Any) -> None:
+        for name, value in node.items():
+            found[name].append(value)
+
+    add(roots=0, feature=-1, threshold=float(np.ravel(trees._baseline_prediction)[0]), left=0, right=0, unknown_left=0)
+    for (tree,) in trees._predictors:
+        first = len(found["feature"])
+        found["roots"].append(first)
+        for node in tree.nodes:
+            leaf = bool(node["is_leaf"])
+            add(
+                feature=-1 if leaf else int(node["feature_idx"]),
+                threshold=float(f"{node['value'] if leaf else node['num_threshold']:.5g}"),
+                left=0 if leaf else first + int(node["left"]),
+                right=0 if leaf else first + int(node["right"]),
+                unknown_left=int(node["missing_go_to_left"]),
+            )
+    return found
 
 
-def _risks(samples: Sequence[Sample], beliefs: Sequence[Belief]) -> tuple[float, ...]:
-    """Returns the share of misses among the surest answers to clean sweeps, as it was counted.
-
-    Half a miss is added to those that were counted (Jeffreys's prior), since few answers without one prove
-    little. Answers are as risky as all that are as sure can be made, by taking also less sure ones.
-    """
-    both = zip(samples, beliefs, strict=True)
-    counted = sorted((belief.miss, one.missed) for one, belief in both if one.clean)
-    said, missed = (np.array(one) for one in zip(*counted, strict=True))
-    shares = (np.cumsum(missed) + 0.5) / (np.arange(len(missed)) + 2)
-    shares = np.minimum.accumulate(shares[::-1])[::-1]
-    counts = np.searchsorted(said, MISSES, side="right")
-    return _rounded(shares[np.clip(counts, 1, len(shares)) - 1])
-
-
-def _worth(row: Row, samples: Sequence[Sample], beliefs: Sequence[Belief]) -> Worth:
-    """Returns what held-out beliefs are worth, at the risks of the row."""
-    confidence = np.array([one.confidence for one in beliefs])
-    right, clean = (np.array([getattr(one, name) for one in samples]) for name in ("right", "clean"))
-    missed = np.array([one.missed for one in samples])[clean]
-    focused = np.array([row.risk_of(one.miss) <= RISK for one in beliefs])[clean]
-    parts: tuple[Bool[np.ndarray, " sample"], ...] = (clean, np.ones(len(samples), bool))
-    on_clean, on_all = (
-        (reliability(confidence[part], right[part]).error, auroc(confidence[part], right[part]))
-        for part in parts
-    )
-    return Worth(
-        int(clean.sum()),
-        float(missed.mean()),
-        float(focused.mean()),
-        float((focused & missed).mean()),
-        (on_clean[0], on_all[0]),
-        (on_clean[1], on_all[1]),
-    )
+def counted(doubt: np.ndarray, table: Table) -> dict[str, list[float]]:
+    """Returns what sums of trees are worth, by counting."""
+    order = np.argsort(doubt)
+    weights, missed = table.weights[order], table.missed[order]
+    selective = (np.cumsum(weights * missed) + 0.5) / (np.cumsum(weights) + 0.5)
+    sums = np.unique(np.quantile(doubt, np.concatenate([[0], np.geomspace(0.002, 0.5, KNOTS // 2), np.linspace(0.52, 1, KNOTS // 2)])))
+    rising = IsotonicRegression(out_of_bounds="clip")
+    falling = IsotonicRegression(out_of_bounds="clip", increasing=False)
+    miss = rising.fit(doubt, table.missed, table.weights).predict(sums)
+    sharp = falling.fit(doubt, table.off <= SHARP, table.weights).predict(sums)
+    risk = np.maximum.accumulate(np.interp(sums, doubt[order], selective)[::-1][::-1])
+    return {name: [float(f"{one:.5g}") for one in values] for name, values in (("sums", sums), ("miss", miss), ("risk", risk), ("confidence", sharp))}
 
 
-def _rounded(numbers: Float[np.ndarray, " _"]) -> tuple[float, ...]:
-    return tuple(np.round(numbers, 5).tolist())
+def figures(model: OutlierModel, table: Table) -> dict[str, Any]:
+    """Returns what the model does with samples it has not seen."""
+    doubt = model.doubt(table.features)
+    miss = np.interp(doubt, model.sums, model.miss)
+    risk = np.maximum(np.interp(doubt, model.sums, model.risk), miss / 10)
+    confidence = np.interp(doubt, model.sums, model.confidence)
+    taken = risk <= RISK
+    def of(rows: np.ndarray) -> dict[str, Any]:
+        missed, sharp = table.missed[rows], table.off[rows] <= SHARP
+        both = 0 < missed.sum() < len(missed)
+        bins = np.minimum((confidence[rows] * 10).astype(int), 9)
+        gaps = [abs(float(np.sum(confidence[rows][bins == one] - sharp[bins == one]))) for one in range(10)]
+        return {
+            "answers": int(rows.sum()),
+            "focused": round(float(taken[rows].mean()), 4),
+            "focused_wrong": round(float((taken[rows] & missed).mean()), 4),
+            "misses": round(float(missed.mean()), 4),
+            "auroc": round(float(roc_auc_score(missed, doubt[rows])), 4) if both else None,
+            "ece": round(sum(gaps) / int(rows.sum()), 4),
+        }
+    found = {"all": of(np.ones(len(doubt), bool)), "clean": of(table.clean), "not clean": of(~table.clean)}
+    kinds = {str(kind): of(table.kind == kind) for kind in np.unique(table.kind)}
+    methods = {str(one): of(table.clean & (table.method == one)) for one in np.unique(table.method) if (table.clean & (table.method == one)).sum() > 20}
+    return {**found, "kinds": kinds, "clean, by method": methods}
 
 
-def _weights_of(samples: Sequence[Sample]) -> Float[np.ndarray, " sample"]:
-    """Returns how much samples count: as much as such sweeps are expected."""
-    clean = np.array([one.clean for one in samples])
-    return np.where(clean, MOSTLY / max(clean.sum(), 1), (1 - MOSTLY) / max((~clean).sum(), 1))
+def fit(table: Table, seed: int) -> tuple[OutlierModel, dict[str, Any]]:
+    """Returns the model, and what is written."""
+    part = [table.some(np.isin(table.scene % 10, scenes)) for scenes in (FIT, COUNT, SHOW)]
+    trees = fitted(part[0], seed)
+    typical = np.nanmedian(part[0].features[part[0].clean & ~part[0].missed], axis=0)
+    entries: dict[str, Any] = {"names": table.names, "typical": [float(f"{one:.4g}") for one in np.nan_to_num(typical)], **flat_trees(trees)}
+    nothing = {name: [0.0, 1.0] for name in ("sums", "miss", "risk", "confidence")}
+    bare = OutlierModel.from_json({**entries, **nothing})
+    entries |= counted(bare.doubt(part[1].features), part[1])
+    model = OutlierModel.from_json(entries)
+    return model, {"header": {"seed": seed, "figures": figures(model, part[2])}, **entries}
 
 
-def _weights(
-    samples: Sequence[Sample], usual: Float[np.ndarray, "sample weights"], names: Sequence[str], ridge: float
-) -> tuple[Float[np.ndarray, " doubt"], Float[np.ndarray, " sharpness"]]:
-    """Returns the weights of doubt and of sharpness that make the truth of samples likeliest."""
-    likelihood = _Likelihood(samples, usual, ridge / len(samples))
-    start = np.zeros(usual.shape[1] + 1 + len(names))
-    start[0] = -2.0
-    found = minimize(
-        likelihood, start, jac=True, method="L-BFGS-B", bounds=_bounds(names), options={"maxiter": 400}
-    ).x
-    return found[: usual.shape[1]], found[usual.shape[1] :]
+def print_figures(found: dict[str, Any]) -> None:
+    """Prints the figures as a table."""
+    print(f"{'':<34}{'answers':>9}{'focused':>9}{'wrong':>9}{'misses':>9}{'AUROC':>9}{'ECE':>9}")
+    def line(name: str, one: dict[str, Any]) -> None:
+        ranks = "" if one["auroc"] is None else f"{one['auroc']:.3f}"
+        print(f"{name:<34}{one['answers']:>9}{one['focused']:>9.3f}{one['focused_wrong']:>9.4f}{one['misses']:>9.3f}{ranks:>9}{one['ece']:>9.3f}")
+    for name, one in found.items():
+        if "answers" in one:
+            line(name, one)
+        else:
+            print(name)
+            for each, inner in one.items():
+                line("  " + each, inner)
 
 
-def _bounds(names: Sequence[str]) -> list[tuple[float | None, float | None]]:
-    """Returns between what the weights may lie: more of what is worse never makes less doubtful."""
-    ways = [DIRECTIONS.get(name, 0) for name in names]
-    rising: dict[int, tuple[float | None, float | None]] = {0: (None, None), 1: (0.0, None), -1: (None, 0.0)}
-    doubts = [rising[way] for way in ways] * 2 + [rising[-way] for way in ways]
-    return [(None, None), *doubts, *[(None, None)] * (1 + len(names))]
+def main() -> None:
+    """Fits and writes the model."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("samples", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--without", default="")
+    chosen = parser.parse_args()
+    table = Table.read(chosen.samples).without(chosen.without.split(","))
+    _, entries = fit(table, chosen.seed)
+    print_figures(entries["header"]["figures"])
+    if chosen.out:
+        lines = [f"{json.dumps(name)}: {json.dumps(one, separators=(',', ':'))}" for name, one in entries.items()]
+        chosen.out.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-class _Likelihood:
-    """Minus the mean log-likelihood of samples, and its gradient; ladders are padded to one length."""
-
-    def __init__(
-        self, samples: Sequence[Sample], usual: Float[np.ndarray, "sample weights"], ridge: float
-    ) -> None:
-        longest = max(len(one.observation.logits) for one in samples)
-        self.logits = np.full((len(samples), longest), -np.inf)
-        self.place = np.zeros(len(samples), np.int64)
-        self.known = np.array([one.truth is not None for one in samples])
-        for at, one in enumerate(samples):
-            logits = one.observation.logits
-            self.logits[at, : len(logits)] = np.maximum(logits - logits.max(), -1e4)
-            if one.truth is not None:
-                self.place[at] = np.clip(one.truth + 1, 0, len(logits) - 1)
-        self.even = np.array([1 / len(one.observation.logits) for one in samples])
-        self.weights = _weights_of(samples)
-        self.usual, self.ridge = usual, ridge
-
-    def __call__(self, weights: Float[np.ndarray, " both"]) -> tuple[float, Float[np.ndarray, " both"]]:
-        doubts, sharpnesses = np.split(weights, [self.usual.shape[1]])
-        within = self.usual[:, : len(sharpnesses)]
-        doubt = 1 / (1 + np.exp(-np.clip(self.usual @ doubts, -30, 30)))
-        sharpness = np.exp(np.clip(within @ sharpnesses, -SHARPEST, SHARPEST))
-        chances = np.exp(sharpness[:, None] * self.logits)
-        chances /= chances.sum(axis=1, keepdims=True)
-        finite = np.where(np.isfinite(self.logits), self.logits, 0.0)
-        rows = np.arange(len(doubt))
-        right = np.where(self.known, chances[rows, self.place], 0.0)
-        total = (1 - doubt) * right + doubt * self.even
-        misled = doubt * self.even / total
-        pull = sharpness * (finite[rows, self.place] - np.sum(chances * finite, axis=1))
-        slope_doubt = self.usual.T @ (self.weights * (doubt - misled))
-        slope_sharp = -(within.T @ (self.weights * (1 - misled) * pull))
-        penalty = self.ridge * weights
-        penalty[[0, len(doubts)]] = 0.0
-        loss = -float(self.weights @ np.log(total)) + float(penalty @ weights) / 2
-        return loss, np.concatenate([slope_doubt, slope_sharp]) + penalty
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
     look     the method is asked after each look; once it is sure, or has had its looks, its answer is taken
     verify   the lens goes there; what is seen must be as sharp as it was promised to be
     sweep    if what was seen was not as sharp, or contrast may know more than the looks: coarse to fine
-    leave    the lens stays where it is in focus; if nothing is, it goes back to where the run began
+    leave    the lens stays at the answer, be it sure or not; without one it goes back to where it began
 
 Whatever happens once the lens may have moved, a run returns a result that says so.
 """
@@ -37,8 +37,8 @@ from dioptre.cameras.blur_units import WINDOW, BlurSteps, StepWindow
 from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.reasons import Reason, State
-from dioptre.confidence.sweep_statistics import Traces
-from dioptre.confidence.verdict import Asked, Verdict, judge_posterior
+from dioptre.confidence.statistics import SliceBlocks
+from dioptre.confidence.verdict import Verdict, VerdictContext, judge
 from dioptre.focusing.camera_transfer import OUT_OF_REACH, on_grid
 from dioptre.focusing.focus import flag_assumed_camera
 from dioptre.focusing.inputs import cut, place_of
@@ -83,10 +83,13 @@ class LensRun:
         """Returns where the lens must go, with the lens left there, or else where it began."""
         try:
             result = self._find()
+            if result.state is State.UNCERTAIN and self.drive.at != (target := self._target(result)):
+                self.drive.act = Act.VERIFY
+                self.drive.capture(target)
         except Halt as halt:
             result = self._halted(halt)
         notes = [*self.plan.notes, *result.notes]
-        if result.state is not State.FOCUSED and self.plan.search.on_failure == "return":
+        if result.state is State.FAILED and self.plan.search.on_failure == "return":
             trouble = self.drive.retreat(self.plan.start)
             notes += [trouble] if trouble else []
         at = self.drive.at
@@ -262,10 +265,10 @@ class LensRun:
         within = None if self.posterior is None else credible(self.posterior, self.drive.limits)
         risk, known = self.plan.search.risk, self.posterior
         peak = sweep(
-            self.drive, self._measure, self.gathered, risk, within, lambda one: agreed(one, known, risk)
+            self.drive, self._measure, self.gathered, risk, within, lambda one: agreed(one, known)
         )
         result = peak_result(peak, self.drive.grid, self.plan.roi)
-        if result.state is not State.FOCUSED:
+        if result.state is State.FAILED:
             return result
         self.drive.act = Act.VERIFY
         if self.drive.at != peak.index:
@@ -318,15 +321,10 @@ def limited(posterior: Posterior, first: int, last: int) -> Posterior:
 
 def peak_result(peak: Peak, grid: FocusGrid, roi: Roi | None) -> FocusResult:
     """Returns the result of a sweep over a camera's grid."""
-    scores, verdict, flat = np.full(len(grid), -np.inf), peak.verdict, peak.verdict.plateau
+    scores = np.full(len(grid), -np.inf)
     scores[peak.places] = peak.curve
-    verdict = replace(
-        verdict,
-        plateau=None if flat is None else (int(peak.places[flat[0]]), int(peak.places[flat[1]])),
-        rivals=tuple(int(peak.places[one]) for one in verdict.rivals),
-    )
     looks = tuple(grid.positions[peak.places].tolist())
-    return FocusResult(peak.position, verdict, scores, grid, peak.method.key, roi, looks=looks)
+    return FocusResult(peak.position, peak.verdict, scores, grid, peak.method.key, roi, looks=looks)
 
 
 def _at(result: FocusResult, index: int) -> FocusResult:
@@ -369,12 +367,13 @@ def _verdict(
     """
     seen, focuser, stepped = np.stack(frames), method.build(), isinstance(camera, SteppedCamera)
     held = camera.window.held(posterior) if isinstance(camera, SteppedCamera) else posterior
-    traces = Traces.of(seen)
-    asked = Asked(method.key, focuser.identity, traces, np.array(positions), plan.search.risk)
-    verdict = judge_posterior(held, Exposure.of(seen), asked)
+    places, last = np.unique(np.array(positions)[::-1], return_index=True)
+    blocks = SliceBlocks.of(seen[::-1][last])
+    context = VerdictContext(plan.search.risk, places, held.positions)
+    verdict = judge(peak_position(held.scores()[0]), blocks, Exposure.of(seen), held, context)
     verdict = verdict if stepped or plan.grid.known else flag_assumed_camera(verdict, focuser)
     if not plan.closes or len(positions) < 2:
         return verdict
-    if are_turned(traces) and Reason.VIEWS_TURNED not in verdict.reasons:
+    if are_turned(blocks) and Reason.VIEWS_TURNED not in verdict.reasons:
         verdict = replace(verdict, reasons=(*verdict.reasons, Reason.VIEWS_TURNED))
     return closed(verdict, posterior, plan.search.risk, seen.shape[1])

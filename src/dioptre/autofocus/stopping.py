@@ -23,11 +23,10 @@ from jaxtyping import Float, Float32, Int
 from dioptre.autofocus.sweep import FrameScorer, Gathered, Peak
 from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import WARNINGS, Reason, State
-from dioptre.confidence.sweep_statistics import Traces
+from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict
 from dioptre.focusing.score_slices import slice_scores, tile_scores
 from dioptre.methods import find_method
-from dioptre.methods.base import best_index
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.posterior import Posterior
 from dioptre.stack import VIEW_CODES, FocalStack
@@ -48,13 +47,14 @@ CREDIBLE: Final = 0.005  # of a posterior: what is less likely than this togethe
 SPARE: Final = 3  # indices that are swept beyond that
 APART: Final = 4  # indices: looks that are farther from the answer must be less sharp than it
 TOLERANCE: Final = 0.15  # by which they may be sharper, as a logarithm
-AGREE: Final = 2.5  # indices between a peak and the answer of looks that say the same
 PLAUSIBLE: Final = 0.1  # of the posterior lies around a peak that the looks do not contradict
 TURNED: Final = 1.3  # times as far down as to the right is one view from the other if they are on their side
-DOWN: Final = 0.2  # coarse pixels (`traces.COARSE`) that one is below the other then, at least
+DOWN: Final = 0.8  # pixels that one is below the other then, at least
 WORTH: Final = 0.35  # indices of expected error: for less, a lens is not moved to its answer
 
 Pixels = Float32[np.ndarray, "look view row col"]
+# What looks suffer from that a network does not know of
+HARD: Final = frozenset({Reason.VIEWS_TURNED, Reason.BEYOND_FAR, Reason.BEYOND_NEAR})
 DOUBTS: Final = WARNINGS | {Reason.UNSURE}
 # Of looks that are not sure: what a sweep would not help against
 SETTLED: Final = DOUBTS | {Reason.AMBIGUOUS, Reason.TOO_DARK, Reason.BEYOND_FAR, Reason.BEYOND_NEAR}
@@ -123,12 +123,13 @@ def closed(verdict: Verdict, posterior: Posterior, risk: float, views: int) -> V
         views: How many there are.
     """
     found = risk_of(float(posterior.expected_error().min()), views)
-    hard = tuple(one for one in verdict.reasons if one not in DOUBTS | {Reason.TOO_DARK})
-    warnings = tuple(one for one in verdict.reasons if one in WARNINGS)
-    if found <= risk and not hard:
-        return replace(verdict, state=State.FOCUSED, reasons=warnings, risk=found)
-    doubts = tuple(one for one in verdict.reasons if one not in WARNINGS) or (Reason.UNSURE,)
-    return replace(verdict, state=State.FAILED, reasons=(*warnings, *doubts), risk=found)
+    told = tuple(one for one in verdict.reasons if one in HARD | WARNINGS)
+    if verdict.state is State.FAILED:
+        return verdict
+    if found <= risk and not HARD.intersection(told):
+        return replace(verdict, state=State.FOCUSED, reasons=told, risk=found)
+    reasons = verdict.reasons if HARD.intersection(told) else (*told, Reason.UNSURE)
+    return replace(verdict, state=State.UNCERTAIN, reasons=reasons, risk=max(found, verdict.risk))
 
 
 def risk_of(expected: float, views: int) -> float:
@@ -150,13 +151,13 @@ def stays(posterior: Posterior, at: int, answer: int) -> bool:
 # When a sweep would help
 
 
-def are_turned(traces: Traces) -> bool:
+def are_turned(blocks: SliceBlocks) -> bool:
     """Returns whether the views of some looks lie apart along the columns, as those of a turned camera do.
 
     The look with the most disparity tells; one that is in focus has none.
     """
-    right, down = float(np.abs(traces.right).max()), float(np.abs(traces.down).max())
-    return down > max(TURNED * right, DOWN)
+    right, down = np.abs(blocks.disparity()).max(axis=1)
+    return bool(down > max(TURNED * right, DOWN))
 
 
 def is_refuted(gathered: Gathered, answer: int) -> bool:
@@ -198,29 +199,17 @@ def far_from(posterior: Posterior, answer: int | float) -> float:
     return max(1 - float(ladder[away <= reach_of(len(ladder))].sum()), 0.0)
 
 
-def agreed(peak: Peak, posterior: Posterior | None, risk: float) -> Peak:
-    """Returns a peak that is believed if the looks said the same, and is not if they said it is elsewhere.
+def agreed(peak: Peak, posterior: Posterior | None) -> Peak:
+    """Returns a peak that is uncertain if the looks said that the focus is elsewhere.
 
     Args:
         peak: What a sweep around the answer found.
         posterior: After the looks; None if there were none.
-        risk: How often an answer that is called focused may be a miss.
     """
     verdict = peak.verdict
-    if posterior is None or any(one not in DOUBTS for one in verdict.reasons):
+    if posterior is None or verdict.state is not State.FOCUSED:
         return peak
-    answer, far = int(best_index(posterior.scores())[0]), far_from(posterior, peak.position)
-    if verdict.state is State.FOCUSED:
-        return (
-            peak
-            if 1 - far >= PLAUSIBLE
-            else replace(
-                peak, verdict=replace(verdict, state=State.FAILED, reasons=(*verdict.reasons, Reason.UNSURE))
-            )
-        )
-    inside = peak.places[0] < peak.position < peak.places[-1]
-    both = far * verdict.risk
-    if not inside or abs(peak.position - answer) > AGREE or both > risk:
+    if 1 - far_from(posterior, peak.position) >= PLAUSIBLE:
         return peak
-    kept = tuple(one for one in verdict.reasons if one in WARNINGS)
-    return replace(peak, verdict=replace(verdict, state=State.FOCUSED, reasons=kept, risk=both))
+    doubtful = replace(verdict, state=State.UNCERTAIN, reasons=(*verdict.reasons, Reason.AMBIGUOUS))
+    return replace(peak, verdict=doubtful)

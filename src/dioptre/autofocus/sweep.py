@@ -22,8 +22,9 @@ from dioptre.cameras.base import Frame
 from dioptre.confidence.curve import Curve, peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.reasons import Reason, State
-from dioptre.confidence.sweep_statistics import CLEAR, Traces
-from dioptre.confidence.verdict import Asked, Verdict, judge
+from dioptre.confidence.features import noise_floor
+from dioptre.confidence.statistics import SliceBlocks
+from dioptre.confidence.verdict import Verdict, VerdictContext, judge
 from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.bright_regions import bright_places, side_by_side
 from dioptre.focusing.score_slices import slice_scores, tile_scores
@@ -44,7 +45,7 @@ AS_SHARP: Final = 0.75  # of the height of the curve: what the frame at the peak
 HIGH: Final = 0.5  # of a curve's height: what a bell is laid through
 LEAST: Final = 0.05  # and what is lower counts as this high
 ALIKE: Final = 0.08  # relative: detail that changes less over the whole way is the same everywhere
-MIDDLE: Final = 2  # the lag of that detail (`traces.LAGS`)
+CLEAR: Final = 3.0  # times the noise: detail that there is no doubt about
 WIDE: Final = 0.25  # of the ladder
 
 Pixels = Float32[np.ndarray, "slice view row col"]
@@ -274,34 +275,18 @@ def judged(gathered: Gathered, measure: FrameScorer, n: int, risk: float) -> Pea
     focuser = measure.method.build()
     scores = slice_scores(focuser, everything, VIEW_CODES)
     some = thinned(places, scores)
-    pixels, curve = everything[some], scores[some]
-    traces = Traces.of(pixels)
-    asked = Asked(measure.method.key, focuser.identity, traces, None, risk)
-    verdict = judge(curve, tile_scores(focuser, pixels, VIEW_CODES), Exposure.of(pixels), asked=asked)
-    if verdict.state is State.FAILED and is_stuck(traces, places[some], n):
+    pixels, at = everything[some], peak_position(scores[some])
+    blocks = SliceBlocks.of(pixels)
+    verdict = judge(at, blocks, Exposure.of(pixels), context=VerdictContext(risk)).placed(places[some])
+    if verdict.state is State.FAILED and is_stuck(blocks, places[some], n):
         verdict = replace(verdict, reasons=(Reason.LENS_STUCK, *verdict.reasons))
-    if verdict.expected_error is not None:
-        gap = _gap_at(places[some], peak_position(curve))
-        verdict = replace(verdict, expected_error=verdict.expected_error * gap)
-    plateau = verdict.plateau
-    verdict = replace(
-        verdict,
-        plateau=None if plateau is None else (int(some[plateau[0]]), int(some[plateau[1]])),
-        rivals=tuple(int(some[one]) for one in verdict.rivals),
-    )
     return Peak(fitted_peak(places, scores), places, scores, verdict, measure.method)
 
 
-def is_stuck(traces: Traces, places: Int[np.ndarray, " some"], n: int) -> bool:
+def is_stuck(blocks: SliceBlocks, places: Int[np.ndarray, " some"], n: int) -> bool:
     """Returns whether there is clear detail, and all over a wide way as much of it."""
     if len(places) < 3 or places[-1] - places[0] < WIDE * n:
         return False
-    subject, noise = traces.subject(MIDDLE), float(np.median(traces.noise(MIDDLE)))
-    return bool(subject.min() > CLEAR * noise and np.ptp(subject) < ALIKE * subject.mean())
-
-
-def _gap_at(places: Int[np.ndarray, " some"], position: float) -> float:
-    """Returns how many positions of the ladder lie between neighbouring frames around one."""
-    at = int(np.clip(round(position), 1, max(len(places) - 2, 1)))
-    around = places[at - 1 : at + 2]
-    return float(np.mean(np.diff(around))) if len(around) > 1 else 1.0
+    floor = noise_floor(blocks)
+    detail = blocks.fine.mean(axis=1) - floor
+    return bool(detail.min() > CLEAR * floor.max() and np.ptp(detail) < ALIKE * detail.mean())

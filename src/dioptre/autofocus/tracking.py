@@ -120,7 +120,7 @@ def track(
     start: int | None = plan.start
     while start is not None:
         result = focus(start)
-        good = result.state is State.FOCUSED
+        good = result.state is not State.FAILED  # an answer that is uncertain is the best there is
         yield Tracked(Doing.FOCUSED if good else Doing.LOST, result.left_at, 1.0, result)
         if result.left_at is None or Reason.CANCELLED in result.reasons:
             return

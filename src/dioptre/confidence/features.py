@@ -1,313 +1,264 @@
-"""Evidence: what speaks for an answer and against it, as named numbers of about the same size.
+"""Features of an answer: what its pictures say for it and against it, as a few named numbers.
 
-There is evidence in a curve's shape, in a posterior, and in the pictures of a sweep or of a few looks
-(`confidence.sweep_statistics`). What each is worth is not said here but fitted (`confidence.model`); so each
-number only has to rise or fall with the chance that the answer is wrong. Which of both it does is said
-(DIRECTIONS), so that what is unusually good never makes an answer doubtful, whatever camera it comes from.
+The picture at the answer is compared with all others, as it would look in their light: a monotone tone map
+turns its small pictures into each slice's brightness, so that exposure, gain and clipping do not count. What
+is left is detail that comes and goes, with the lens or with something else. The same numbers are found for
+whole sweeps of any length and for a few looks, whatever method answered; what each is worth is fitted
+(`confidence.model`).
 """
 
-from collections.abc import Mapping
-from functools import lru_cache
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32
 
-from dioptre.confidence.curve import Curve, CurveNoise, Tiles, smoothed, vote
-from dioptre.confidence.sweep_statistics import LAGS, Traces
+from dioptre.confidence.contrast import PeakPosterior, peak_posterior
+from dioptre.confidence.statistics import SliceBlocks
 from dioptre.posterior import Posterior
 
-Evidence = Mapping[str, float]
+PerBlock = Float[np.ndarray, "slice block"]
+Curve = Float[np.ndarray, " slice"]
 
-MOST: Final = 9.0  # no number says more
-FLOOR: Final = 0.02  # of the detail in focus: noise below this does not matter, however it changes
-SAME: Final = 1e-6  # of a slice's detail: what two pictures differ by that are one
-
-WORSE, BETTER = 1, -1
-# What an answer is the more doubtful for, and what the less; of the rest, either may be.
-DIRECTIONS: Final[Mapping[str, int]] = {
-    **dict.fromkeys(
-        (
-            "rough", "tiles-disagree", "spike", "width", "base", "rival", "at-edge", "tiles-astray",
-            "near", "beside", "expected", "entropy", "beyond", "flicker", "light-jump", "darkest", "blocks",
-            "subject-astray-2", "subject-astray-4", "subject-astray-8",
-            "parts-astray", "parts-apart", "parts-aside", "vote-astray", "parts-vote-astray",
-            "noise-here", "noise-range", "noise-jump", "repeated", "unlike", "mostly-unlike", "unlike-here",
-            "balance", "view-exchanged", "view-turned", "look-turned", "light-range", "view-against",
-        ),
-        WORSE,
-    ),
-    **dict.fromkeys(
-        (
-            "rise", "lower-rise", "edge", "tiles-near", "parts-detail", "parts-near", "parts-area",
-            "looks", "contrast", "vote-height", "parts-vote-height",
-            "subject-2", "subject-4", "subject-8", "height-2", "height-4", "height-8",
-            "contrast-2", "contrast-4", "contrast-8",
-        ),
-        BETTER,
-    ),
-}  # fmt: skip
-FINEST, FINE, MIDDLE, COARSE = range(len(LAGS))  # lags
-WIDE: Final = 1 / 8  # of the ladder: so far from focus, detail changes little from slice to slice
+NEGLIGIBLE: Final = 1e-6  # probability
+DARKEST: Final = 1e-7  # mean square of differences: what rounding to 8 bits leaves
+CLEAR: Final = 4.0  # deviations: by so much a block's detail changes if it tells anything
 
 
-def _log(value: float, least: float = 1e-4) -> float:
-    """Returns a logarithm that neither nought nor infinity breaks."""
-    return float(np.clip(np.log(max(value, least)), -MOST, MOST)) if np.isfinite(value) else MOST
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What pictures say of an answer.
+
+    Attributes:
+        features: By name; NaN where there is nothing to tell it from.
+        posterior: Where the contrast of the parts that are sharp at the answer says the focus is; None for
+            fewer than three pictures.
+        everywhere: The same of all parts.
+        curve: The logarithm of the sharpness of the former, over that of the answer's picture.
+    """
+
+    features: dict[str, float]
+    posterior: PeakPosterior | None = None
+    everywhere: PeakPosterior | None = None
+    curve: Curve | None = None
 
 
-def _logit(chance: float) -> float:
-    return _log(chance, 1e-9) - _log(1 - chance, 1e-9)
-
-
-# A curve
-
-
-def curve_evidence(curve: Curve, tiles: Tiles | None, noise: CurveNoise) -> Evidence:
-    """Returns what the shape of a curve scaled to 0..1 says.
+def find_evidence(
+    blocks: SliceBlocks,
+    answer: float,
+    own: float | None = None,
+    positions: Curve | None = None,
+    grid: int | None = None,
+    closed: tuple[bool, bool] = (False, False),
+) -> Evidence:
+    """Returns what pictures say of an answer.
 
     Args:
-        curve: A score for each slice.
-        tiles: Those of parts of the region, if it was cut.
-        noise: The curve's.
+        blocks: What is kept of the slices of the region, or of looks, in ascending order of positions.
+        answer: An index of the grid, which may lie between two.
+        own: How likely the method itself holds it that the focus is farther than a reach from the answer.
+        positions: The index of each slice; all of the grid, if not given.
+        grid: Positions of the grid; as many as slices, if not given.
+        closed: Of the first and the last end of a sweep: whether nothing can be sharp beyond it.
     """
-    peak, n = int(curve.argmax()), len(curve)
-    before, after = curve[:peak][::-1], curve[peak + 1 :]
-    needed = max(noise.needed_rise(n), 1e-6)
-    rises = [1 - float(side.mean()) if side.size else 0.0 for side in (before, after)]
-    beside = [float(side[0]) for side in (before, after) if side.size]
-    broad = float(np.sum(curve > 0.5))
-    return {
-        "rise": _log(max(rises) / needed),
-        "lower-rise": _log(min(rises) / needed, 1e-2),
-        "rough": _log(noise.total),
-        "tiles-disagree": _log(noise.disagreement if noise.disagreement is not None else noise.total),
-        "spike": 1 - max(beside),
-        "bend": _log(2 - sum(beside) / len(beside) * 2),
-        "width": _log(broad / n),
-        "width-slices": _log(broad),
-        "base": float(np.median(curve)),
-        "rival": max(_climb(before), _climb(after)),
-        "edge": _log((min(peak, n - 1 - peak) + 0.5) / n),
-        "at-edge": float(peak in (0, n - 1)),
-        **_tile_evidence(curve, tiles),
-    }
-
-
-def _climb(side: Float[np.ndarray, " _"]) -> float:
-    """Returns how far a curve climbs again on one side of its peak, out of the deepest valley on the way."""
-    return float((side - np.minimum.accumulate(side)).max()) if side.size else 0.0
-
-
-def _tile_evidence(curve: Curve, tiles: Tiles | None) -> Evidence:
-    """Returns how far the tiles' peaks are from the curve's, the tiles that vary most counting most."""
-    n = len(curve)
-    sound = None if tiles is None else tiles[np.isfinite(tiles).all(axis=1)]
-    if sound is None or len(sound) == 0:
-        return {"tiles-astray": 0.0, "tiles-near": 0.5}
-    away = np.abs(sound.argmax(axis=1) - curve.argmax())
-    ranges = np.ptp(sound, axis=1)
-    weights = ranges / ranges.sum() if ranges.any() else np.full(len(sound), 1 / len(sound))
-    near = float(weights[away <= max(1, round(n / 12))].sum())
-    return {
-        "tiles-astray": _log(float(weights @ away) / n + 0.01),
-        "tiles-near": near,
-        **_vote_evidence("vote", sound, int(curve.argmax())),
-    }
-
-
-def _vote_evidence(name: str, tiles: Tiles, answer: int) -> Evidence:
-    """Returns how far the answer is from what most parts agree on, and how many agree on it."""
-    voted = vote(tiles)
-    if voted is None or np.ptp(voted) == 0:
-        return {}
-    away = abs(int(voted.argmax()) - answer) / len(voted)
-    height = (voted[min(answer, len(voted) - 1)] - voted.min()) / np.ptp(voted)
-    return {f"{name}-astray": _log(away + 0.01), f"{name}-height": float(height)}
-
-
-# A posterior
-
-
-def posterior_evidence(posterior: Posterior, answer: int, reach: int) -> Evidence:
-    """Returns what the posterior of one scene says of its answer.
-
-    Args:
-        posterior: Of one scene.
-        answer: The position that was read off it.
-        reach: Indices that count as near.
-    """
-    ladder, n = posterior.ladder[0], posterior.positions
-    away = np.abs(np.arange(n) - answer)
-    chances = posterior.held[0]
-    return {
-        "near": -_logit(float(min(ladder[away <= reach].sum(), 1.0))),
-        "beside": -_logit(float(min(ladder[away <= 1].sum(), 1.0))),
-        "expected": _log(float(posterior.expected_error()[0, answer]), 1e-2),
-        "entropy": float(-np.sum(chances * np.log(np.maximum(chances, 1e-12)))),
-        "beyond": float(posterior.beyond_far[0] + posterior.beyond_near[0]),
-        "edge": _log((min(answer, n - 1 - answer) + 0.5) / n),
-    }
-
-
-# Pictures
-
-
-@lru_cache(maxsize=256)  # many methods give the same answer to a sweep
-def sweep_evidence(traces: Traces, answer: int, flat: tuple[int, int] | None = None) -> Evidence:
-    """Returns what the pictures of a whole sweep say of an answer, which is one of its slices.
-
-    Args:
-        traces: Of the sweep.
-        answer: A slice.
-        flat: The first and the last of the slices that are as sharp as the answer, if there are such: all
-            are right, and which of them a part prefers is noise.
-    """
-    if len(traces.mean) < 3:
-        return {}
-    light = np.diff(np.log(np.maximum(traces.mean, 1e-6)))
+    n = grid or blocks.slices
+    at = np.arange(float(n)) if positions is None else positions
+    here, reach = int(np.argmin(np.abs(at - answer))), reach_of(n)
+    detail = _Detail.of(blocks, here)
     found = {
-        **_peak_evidence(traces, answer),
-        **_noise_evidence(traces, answer),
-        **_parts_evidence(traces, answer, flat),
-        "flicker": _log(float(np.median(np.abs(light))), 1e-3),
-        "light-jump": _log(float(np.abs(light).max()), 1e-3),
-        "darkest": -_log(float(traces.mean.min() / max(np.median(traces.mean), 1e-6)), 1e-3),
-        "blocks": traces.blocks,
-        **(_view_evidence(traces) if traces.views == 2 else {}),
+        "own": np.nan if own is None else np.log(own + NEGLIGIBLE),
+        "slices": np.log(blocks.slices),
+        "away": np.log(0.5 + abs(at[here] - answer)),
+        **_fineness(blocks, here, detail.weights),
+        "turned": _turned(blocks) if blocks.views == 2 else np.nan,
     }
-    return MappingProxyType(found)
+    if blocks.slices < 3:
+        return Evidence(_plain(found))
+    everywhere = peak_posterior(detail.curve(detail.weights), positions, closed)
+    near = np.abs(at[detail.peaks] - answer) <= max(1.5, min(everywhere.width, n / 8))
+    deciding = np.where(near, detail.weights, 0.0)
+    share = deciding.sum() / detail.weights.sum()
+    deciding = deciding if share > 0 else detail.weights
+    curve = detail.curve(deciding)
+    peak = peak_posterior(curve, positions, closed)
+    found |= {
+        "spread": np.log(peak.away_from(answer, reach) + NEGLIGIBLE),
+        "spread_all": np.log(everywhere.away_from(answer, reach) + NEGLIGIBLE),
+        "distance": np.log(0.05 + peak.expected_distance(answer) / peak.width),
+        "distance_all": np.log(0.05 + everywhere.expected_distance(answer) / everywhere.width),
+        "sharper": detail.curve(detail.weights).max(),
+        "share": share,
+        "telling": np.log(detail.weights.mean()),
+        "width": np.log(peak.width),
+        "misfit": np.log(peak.misfit + 0.02),
+        "scales": np.log(0.1 + abs(at[int(np.argmax(detail.coarse_curve(deciding)))] - answer) / max(peak.width, 1)),
+        **_light(blocks, here, detail),
+        **_falls(curve, here),
+    }
+    if positions is None:
+        shared = blocks.likeness() @ deciding / deciding.sum()
+        beside = np.clip([here - 1, here], 0, len(shared) - 1)
+        same, around = blocks.same_as_next, int(max(2, min(peak.width, n / 8))) + 1
+        found |= {
+            "ends": np.log(peak.at_ends(0.5, closed) + NEGLIGIBLE),
+            "shared": float(shared[beside].mean()),
+            "shared_small": float((_small_likeness(blocks) @ deciding / deciding.sum())[beside].mean()),
+            "shared_less": float(np.median(shared) - shared[beside].mean()),
+            "repeats": float(min(same[max(here - around, 0) : here + around].sum(), 4)),
+        }
+    return Evidence(_plain(found), peak, everywhere, curve)
 
 
-def _peak_evidence(traces: Traces, answer: int) -> Evidence:
-    """Returns whether what slices have in common peaks where the answer is, and out of the noise."""
-    found, n = {}, len(traces.mean)
-    for lag in (FINE, MIDDLE, COARSE):
-        subject = traces.subject(lag)
-        smooth = smoothed(subject)
-        base, top = float(np.median(smooth)), float(smooth.max())
-        noise = float(np.median(traces.noise(lag)))
-        away = abs(int(smooth.argmax()) - answer)
-        name = LAGS[lag]
-        found[f"subject-astray-{name}"] = _log(away / n + 0.01)
-        found[f"subject-{name}"] = _log((top - base) / noise, 1e-3)
-        found[f"height-{name}"] = (float(smooth[answer]) - base) / max(top - base, 1e-12)
-        found[f"contrast-{name}"] = _log(top / max(float(smooth.min()), 1e-12))
-    return {name: float(np.clip(value, -MOST, MOST)) for name, value in found.items()}
+def own_doubt(posterior: Posterior, answer: float) -> float:
+    """Returns how likely a method's own posterior of one scene holds the focus far from an answer."""
+    n = posterior.positions
+    near = np.abs(np.arange(n) - answer) <= reach_of(n)
+    return max(1 - float(posterior.ladder[0, near].sum()), 0.0)
 
 
-def _parts_evidence(traces: Traces, answer: int, flat: tuple[int, int] | None) -> Evidence:
-    """Returns where the parts of the picture are sharp: how many near the answer, and how far apart they are.
+def reach_of(n: int) -> float:
+    """Returns how many positions of n an answer may be off and count as right, where blur is not known."""
+    return max(1.5, n / 24)
 
-    A part counts as its detail stands out of the noise.
+
+def _plain(features: dict[str, float]) -> dict[str, float]:
+    return {name: float(one) for name, one in features.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Detail:
+    """How much detail there is in each slice and block, beside what the answer's picture would have there.
+
+    Attributes:
+        fine: The logarithm of that ratio.
+        coarse: The same in the small pictures.
+        weights: How clearly the detail of each block changes along the slices.
+        peaks: The slice in which each block has most of it.
+        toned: The answer's small picture in the light of each slice.
     """
-    tiles = traces.tiles
-    if flat is not None and flat[1] > flat[0]:  # one pair of slices stands for all on the plateau
-        first, last = flat
-        best = tiles[:, first:last].max(axis=1, keepdims=True)
-        tiles, answer = np.concatenate([tiles[:, :first], best, tiles[:, last:]], axis=1), first
-    n = tiles.shape[1] + 1
-    noise = max(float(np.median(traces.noise(MIDDLE))), 1e-12)
-    smooth = smoothed(tiles)
-    peaks = smooth.argmax(axis=1) + 0.5
-    heights = np.maximum(smooth.max(axis=1) - np.median(tiles, axis=1), 0.0) / noise
-    weights = np.log1p(heights) + 1e-3
-    low, middle, high = _weighted_quantiles(peaks, weights, (0.2, 0.5, 0.8))
-    away, area = np.abs(peaks - answer), heights / (1 + heights) + 1e-3
+
+    fine: PerBlock
+    coarse: PerBlock
+    weights: Float[np.ndarray, " block"]
+    peaks: "np.ndarray"
+    toned: Float32[np.ndarray, "slice block r c"]
+
+    @classmethod
+    def of(cls, blocks: SliceBlocks, here: int) -> "_Detail":
+        """Returns the detail of slices beside that of one of them."""
+        green = blocks.green
+        toned = _toned(green, here)
+        coarse, expected = _coarse(green), _coarse(toned)
+        floor = noise_floor(blocks)[:, None]
+        small = floor / 16
+        scale = (expected + small) / (expected[here] + small[here])
+        fine = np.log(blocks.fine + floor) - np.log(blocks.fine[here] * scale + floor)
+        smooth = _smoothed(fine)
+        clear = (np.ptp(smooth, axis=0)) / (0.03 + _noise(fine))
+        weights = np.log1p(np.maximum(clear - CLEAR, 0.0)) * np.sqrt(-np.expm1(-np.ptp(smooth, axis=0)))
+        return cls(
+            fine,
+            np.log(coarse + small) - np.log(expected + small),
+            weights + 1e-6,
+            smooth.argmax(axis=0),
+            toned,
+        )
+
+    def curve(self, weights: Float[np.ndarray, " block"]) -> Curve:
+        """Returns the weighted mean of the blocks' logarithms."""
+        return self.fine @ weights / weights.sum()
+
+    def coarse_curve(self, weights: Float[np.ndarray, " block"]) -> Curve:
+        """Returns the same of the small pictures, smoothed."""
+        return _smoothed(self.coarse @ weights / weights.sum())
+
+
+def noise_floor(blocks: SliceBlocks) -> Curve:
+    """Returns how much detail noise is in each slice: what the calmest quarter of the blocks has at most."""
+    return np.quantile(blocks.noise, 0.25, axis=1) + DARKEST
+
+
+def _toned(small: Float32[np.ndarray, "slice block r c"], here: int) -> Float32[np.ndarray, "slice block r c"]:
+    """Returns one slice's pictures in the light of each: as bright as what has the same rank there."""
+    flat = small.reshape(len(small), -1)
+    ranks = np.empty(flat.shape[1], np.intp)
+    ranks[np.argsort(flat[here])] = np.arange(flat.shape[1])
+    return np.sort(flat, axis=1)[:, ranks].reshape(small.shape)
+
+
+def _coarse(small: Float32[np.ndarray, "slice block r c"]) -> PerBlock:
+    right, down = small[..., 1:] - small[..., :-1], small[..., 1:, :] - small[..., :-1, :]
+    parts = [np.einsum("sbrc,sbrc->sb", one, one) / max(one[0, 0].size, 1) for one in (right, down)]
+    return (parts[0] + parts[1]).astype(np.float64)
+
+
+def _small_likeness(blocks: SliceBlocks) -> PerBlock:
+    green = blocks.green
+    right, down = green[..., 1:] - green[..., :-1], green[..., 1:, :] - green[..., :-1, :]
+
+    def power(one: slice, other: slice) -> PerBlock:
+        return sum(np.einsum("sbrc,sbrc->sb", part[one], part[other]) for part in (right, down))
+
+    first, second = slice(None, -1), slice(1, None)
+    return power(first, second) / np.sqrt(np.maximum(power(first, first) * power(second, second), 1e-20))
+
+
+def _smoothed(curves: Float[np.ndarray, "slice *block"]) -> Float[np.ndarray, "slice *block"]:
+    """Returns curves averaged over three slices, the middle one twice."""
+    padded = np.concatenate([curves[:1], curves, curves[-1:]])
+    return (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
+
+
+def _noise(curves: PerBlock) -> Float[np.ndarray, " block"]:
+    """Returns the deviation of noise between slices, by second differences; 0.1 for too few slices."""
+    if len(curves) < 5:
+        return np.full(curves.shape[1], 0.1)
+    bends = np.abs(curves[2:] - 2 * curves[1:-1] + curves[:-2])
+    return np.median(bends, axis=0) / (0.6745 * np.sqrt(6))
+
+
+def _fineness(blocks: SliceBlocks, here: int, weights: Float[np.ndarray, " block"]) -> dict[str, float]:
+    """Returns how fine the detail of the answer's picture is, beside its noise and its light."""
+    floor = noise_floor(blocks)[here]
+    share = weights * blocks.fine[here]
+    share = share / max(share.sum(), 1e-12)
+    fine, finest = share @ blocks.fine[here], share @ blocks.finest[here]
+    coarse = share @ _coarse(blocks.green[here : here + 1])[0]
+    least = 0.1 * floor
     return {
-        "parts-astray": _log(abs(middle - answer) / n + 0.01),
-        "parts-apart": _log((high - low) / n + 0.01),
-        "parts-detail": float(weights.mean()),
-        "parts-near": float(weights @ (away <= n / 12) / weights.sum()),
-        "parts-area": float(area @ (away <= n / 12) / area.sum()),
-        "parts-aside": float(area @ (away > n / 8) / len(area)),
-        **_vote_evidence("parts-vote", tiles, answer),
+        "edge": np.log(max(fine - floor, least) / max(coarse - floor / 16, least)),
+        "finest": np.log(max(finest - floor, least) / max(fine - floor, least)),
+        "clear": np.log(fine / floor),
+        "dark": np.log(blocks.green[here].mean(axis=(1, 2)).max() + 1e-4),
     }
 
 
-def _weighted_quantiles(
-    values: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"], shares: tuple[float, ...]
-) -> list[float]:
-    """Returns the values below which lie these shares of the weight."""
-    order = np.argsort(values)
-    upto = np.cumsum(weights[order])
-    places = np.searchsorted(upto, np.array(shares) * upto[-1])
-    return [float(values[order[min(place, len(order) - 1)]]) for place in places]
+def _turned(blocks: SliceBlocks) -> float:
+    """Returns how much more the views differ up and down than sideways."""
+    right, down = np.abs(blocks.disparity())
+    return float(np.log(0.1 + np.quantile(down, 0.8)) - np.log(0.1 + np.quantile(right, 0.8)))
 
 
-def _noise_evidence(traces: Traces, answer: int) -> Evidence:
-    """Returns whether the noise stays the same, and slices follow from their neighbours."""
-    n = len(traces.mean)
-    raw, detail = traces.noise(FINEST), traces.detail[FINEST]
-    least = FLOOR * max(float(traces.common[FINEST].max()), 0.0)
-    noise = np.log(raw + least)
-    same = raw <= SAME * np.maximum(detail[:-1], detail[1:])
-    usual = float(np.median(noise))
-    focus = int(traces.subject(MIDDLE).argmax())
-    away = np.abs(np.arange(n - 1) + 0.5 - focus) > WIDE * n
-    aside = noise[away] if away.sum() >= 3 else noise
-    alike = traces.likeness(COARSE)
-    near = slice(max(0, answer - 2), answer + 2)
+def _light(blocks: SliceBlocks, here: int, detail: _Detail) -> dict[str, float]:
+    """Returns how light and scene change along the slices, and how much noisier the answer's picture is."""
+    green = blocks.green.reshape(blocks.slices, -1)
+    bright = np.log(np.maximum(green.mean(axis=1), 1e-4))
+    toned = detail.toned.reshape(green.shape)
+    one, other = green - green.mean(axis=1, keepdims=True), toned - toned.mean(axis=1, keepdims=True)
+    power = np.einsum("si,si->s", one, one) * np.einsum("si,si->s", other, other)
+    alike = np.einsum("si,si->s", one, other) / np.sqrt(np.maximum(power, 1e-20))
+    floor = noise_floor(blocks)
+    beside = alike[max(here - 1, 0) : here + 2]
     return {
-        "noise-here": float(
-            np.clip(np.log(traces.unshared(FINEST)[near] + least).max() - usual, -MOST, MOST)
-        ),
-        "noise-range": float(np.clip(np.ptp(np.quantile(aside, (0.05, 0.95))), 0, MOST)),
-        "noise-jump": float(np.clip(np.abs(np.diff(aside)).max(), 0, MOST)),
-        "repeated": MOST * float(np.mean(same)),
-        "unlike": float(1 - alike.min()),
-        "mostly-unlike": float(1 - np.median(alike)),
-        "unlike-here": float(1 - traces.likeness(FINE)[near].min()),
+        "light": np.log(0.01 + np.ptp(bright)),
+        "change": np.log(1.01 - np.quantile(alike, 0.1)),
+        "change_here": np.log(1.01 - beside.min()),
+        "noisier": np.log(floor[here] / np.median(floor)),
     }
 
 
-def _view_evidence(traces: Traces) -> Evidence:
-    """Returns whether the right view moves to the right, and not down, as the focus comes nearer."""
-    along = np.linspace(-1, 1, len(traces.mean))
-    right, down = (
-        float(np.clip(along @ one / (along @ along), -4, 4)) for one in (traces.right, traces.down)
-    )
-    return {
-        "balance": float(np.abs(np.median(traces.balance))),
-        "view-exchanged": -right,
-        "view-turned": _log((abs(down) + 0.05) / (abs(right) + 0.05)),
-    }
-
-
-def look_evidence(traces: Traces, positions: Int[np.ndarray, " look"], answer: int, n: int) -> Evidence:
-    """Returns what the pictures of a few looks say of an answer.
-
-    Args:
-        traces: Of the looks.
-        positions: Where they were taken.
-        answer: Where the lens is to go.
-        n: Positions of the ladder.
-    """
-    detail = np.log(traces.detail + 1e-9)
-    last = int(np.argmin(np.abs(positions - answer)))  # the look that is nearest to the answer
-    move = (answer - int(positions[last])) / n
-    light = np.log(np.maximum(traces.mean, 1e-6))
-    return {
-        "looks": float(np.log(len(positions))),
-        "light": float(light.mean()),
-        "light-range": float(np.clip(np.ptp(light), 0, 3)),
-        "detail": float(detail[FINEST, last]),
-        **{f"detail-{LAGS[lag]}": float(detail[lag, last] - detail[lag - 1, last]) for lag in (1, 2, 3)},
-        "contrast": float(detail[COARSE, last] - 2 * light[last]),
-        "move": _log(abs(move) + 0.02),
-        "towards": move,
-        "blocks": traces.blocks,
-        **({} if traces.views == 1 else _look_view_evidence(traces, last, move)),
-    }
-
-
-def _look_view_evidence(traces: Traces, look: int, move: float) -> Evidence:
-    """Returns what the shift between the views of a look says of a move from there."""
-    right, down = float(traces.right[look]), float(traces.down[look])
-    return {
-        "balance": float(np.abs(traces.balance[look])),
-        "view-shift": _log(abs(right) + 0.05),
-        "look-turned": _log((abs(down) + 0.05) / (abs(right) + 0.05)),
-        "view-against": float(np.clip(right, -1, 1) * np.sign(move)),
-    }
+def _falls(curve: Curve, here: int) -> dict[str, float]:
+    """Returns how far detail falls on the weaker and on the deeper side of the answer, if it has two."""
+    sides = [curve[here] - one for one in (curve[: here + 1], curve[here:])]
+    falls = [float(np.sort(one)[-max(len(one) // 3, 1) :].mean()) for one in sides if len(one) > 1]
+    return {"fall": min(falls), "fall_far": max(falls)}

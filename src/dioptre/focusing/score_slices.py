@@ -2,7 +2,7 @@
 
 A slice is decoded, its regions are cut out, scored and looked at, and it is forgotten. So memory does not
 grow with a stack, and threads decode slices while others are measured. What is left of a region is its curve,
-those of its tiles, its exposure and its traces: all that a verdict asks for. Methods that see a stack as a
+those of its tiles, its exposure and a few numbers of its blocks: all that a verdict asks for. Methods that see a stack as a
 whole get its pixels instead; the rest is the same for them.
 """
 
@@ -13,11 +13,10 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Float, Float32
 
-from dioptre.confidence.curve import FEW_TILES
 from dioptre.confidence.exposure import Exposure, SliceExposures
-from dioptre.confidence.sweep_statistics import Samples, Traces, shown_blocks
+from dioptre.confidence.statistics import SliceBlocks
 from dioptre.focusing.regions import Region
 from dioptre.focusing.slices import Slices, stream
 from dioptre.methods.base import Autofocuser
@@ -39,14 +38,14 @@ class MeasuredRegion:
             parts vote, that of the measure that they vote by.
         parts: Those of tiles of the region; None if it is too small for four of them, or there is no curve.
         exposure: How bright it is.
-        traces: What its pictures show of themselves.
+        blocks: What is kept of its pictures.
         pixels: All of it, for a method that sees the stack as a whole; else None.
     """
 
     curve: Float[np.ndarray, " n"] | None
     parts: Float[np.ndarray, "tile n"] | None
     exposure: Exposure
-    traces: Traces
+    blocks: SliceBlocks
     pixels: Pixels | None
 
 
@@ -57,7 +56,7 @@ class _Found:
     curve: Float[np.ndarray, " some"] | None
     parts: Float[np.ndarray, "tile some"] | None
     exposures: SliceExposures
-    samples: Samples
+    blocks: SliceBlocks
     pixels: Pixels | None
 
 
@@ -82,21 +81,20 @@ def measure_regions(
     """
     n, single, measures = len(slices), focuser.by_slice, focuser.tile_measure
     window = reduce(Window.joined, (region.window for region in regions))
-    blocks = shown_blocks(n)[::-1] if near_first else shown_blocks(n)
     wanted = slices.views * sum(math.prod(region.window.shape) for region in regions)
     if not single:
         refuse_larger(slices.pictures.source, PIXEL_BYTES * n * wanted)
 
-    def work(run: range, codes: Sequence[Views]) -> list[_Found]:
-        return [measure(region, blocks[run.start : run.stop], codes) for region in regions]
+    def work(_: range, codes: Sequence[Views]) -> list[_Found]:
+        return [measure(region, codes) for region in regions]
 
-    def measure(region: Region, of_blocks: Bool[np.ndarray, " some"], codes: Sequence[Views]) -> _Found:
+    def measure(region: Region, codes: Sequence[Views]) -> _Found:
         place = region.window.inside(window)
         each = [region.pixels(slices, place.cut(one)) for one in codes]
         pixels = np.stack(each) if len(each) > 1 else each[0][None]  # which is not copied
         curve, parts = both_scores(measures, pixels, slices.view_codes) if single else (None, None)
-        samples = Samples.of(pixels, of_blocks)
-        return _Found(curve, parts, SliceExposures.of(pixels), samples, None if single else pixels)
+        blocks = SliceBlocks.of(pixels)
+        return _Found(curve, parts, SliceExposures.of(pixels), blocks, None if single else pixels)
 
     found: list[list[_Found]] = [[] for _ in regions]
     runs = _runs(slices, window, wanted)
@@ -127,13 +125,12 @@ def _joined(found: Sequence[_Found], near_first: bool) -> MeasuredRegion:
             for name in ("saturated", "mean", "finite", "brightest")
         )
     )
-    samples = [one.samples.reversed() if near_first else one.samples for one in found][order]
     pixels = None if found[0].pixels is None else np.concatenate([one.pixels for one in found])[order]
     return MeasuredRegion(
         curve=together([one.curve for one in found]),
         parts=together([one.parts for one in found]),
         exposure=exposures.median(),
-        traces=Traces.of_samples(samples),
+        blocks=SliceBlocks.joined([one.blocks for one in found]).at(order),
         pixels=pixels,
     )
 
@@ -175,7 +172,7 @@ def _scored_together(
     focuser: Autofocuser, pixels: Pixels, view_codes: float, layout: Layout
 ) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "tile slice"]] | None:
     """Returns both in one pass; None if the method cannot do so, or there are too few tiles."""
-    if math.prod(layout) < FEW_TILES:
+    if math.prod(layout) < 4:
         return None
     return focuser.tiled_scores(FocalStack.full(pixels[None], view_codes=view_codes), layout)
 
