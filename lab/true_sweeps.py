@@ -50,7 +50,7 @@ NEAR_STEPS: Final = 4.0  # of blur: what a person calls sharp enough
 SPARSE: Final = 0.6  # of a slice, tolerated where a slice is more than a step
 SHARE: Final = 0.1  # of the picture: what covers as much is a depth of it
 PHONE_PX: Final = 128  # rows and columns of the phone's patches
-MOST_PIXELS: Final = 15_000_000  # of a sweep
+MOST_PIXELS: Final = 1.5e7  # of a sweep
 MOST_SLICES: Final = 220
 LEVELS_PX: Final = np.concatenate([[0.0, 0.6], np.geomspace(1.2, 140.0, 30)])  # diameters that are rendered
 LEAST_DETAIL: Final = 0.03  # deviation of a texture's detail, as a part of its mean
@@ -319,7 +319,7 @@ def _phone_sweeps(phones: list[Capture], rng: Rng) -> Iterator[TrueSweep]:
     """Yields whole sweeps of the phone, parts of them, processed ones, and faulty ones."""
     one, other, away = (replace(each.taken(rng), grid_is_learnaf=True) for each in phones)
     yield one
-    yield replace(away, kind="phone/beyond")
+    yield replace(away, kind="phone/whole" if away.clean else "phone/beyond")
     yield _seen_by(_thinned(one if rng.random() < 0.5 else other, rng), rng)
     yield _seen_by(_window(one if rng.random() < 0.5 else other, rng), rng)
     look = Look.draw(rng, processed=True, noisy=False)
@@ -409,7 +409,7 @@ class Plan:
         """Returns one whose travel shows a change of focus; beyond an end as often as is told."""
         blur = log_uniform(rng, *steps_px)
         slices = min(max(round(log_uniform(rng, 7.0, 80.0) / blur) + 1, 3), most)
-        budget = log_uniform(rng, 2.5e5, MOST_PIXELS / 1.5) / slices
+        budget = log_uniform(rng, 5e5, MOST_PIXELS) / slices
         side = min(max(math.sqrt(budget), 64.0, (slices - 1) * blur), 1024.0)
         aspect = float(rng.choice([1.0, 1.0, 0.75, 1.33]))
         rows, cols = (4 * round(side * one / 4) for one in (aspect**-0.5, aspect**0.5))
@@ -594,7 +594,7 @@ def _texture(shape: tuple[int, int], rng: Rng) -> Picture:
         drawn = rng.random()
         if drawn < 0.55:
             source = photographs[int(rng.integers(len(photographs)))]
-            by = float(rng.uniform(0.4, 1.0))
+            by = max(float(rng.uniform(0.4, 1.0)), min(1.0, size / min(source.shape)))
             source = np.asarray(cv2.resize(source, None, fx=by, fy=by, interpolation=cv2.INTER_AREA))
             while min(source.shape) < size / 2:
                 source = np.pad(source, [(0, length) for length in source.shape], mode="symmetric")
@@ -665,6 +665,7 @@ def _exposed(plan: Plan, light: Stack, sharp: tuple[float, ...], rng: Rng) -> Ca
     """Returns light as bright as a camera's own metering makes it, raw or processed."""
     look = Look.draw(rng, processed=bool(rng.random() < 0.6))
     gain = log_uniform(rng, 0.06, 0.5) / float(light.mean())
+    look = replace(look, halved=look.halved and min(plan.rows, plan.cols) >= 128)
     light = light * (gain * _gains(plan.slices, rng)).astype(np.float32)[:, None, None, None]
     at = min(max(round(sharp[0]), 0), plan.slices - 1) if sharp else 0
     picture = light[at, 0]
@@ -750,7 +751,7 @@ def _bright_field(rng: Rng) -> Capture:
     dark = np.minimum(_structures(shape, rng), 1.0) * np.float32(0.6)
     if rng.random() < 0.5:
         dark += np.float32(0.3) * np.clip(1.3 - _texture(shape, rng), 0.0, 1.0)
-    dark *= np.float32(rng.uniform(0.3, 1.0))
+    dark = np.minimum(dark * np.float32(rng.uniform(0.4, 1.4)), np.float32(0.95))
     trim = border - motion.rim
     blurs = Blurred(dark, Spread(log_uniform(rng, 0.6, 1.2)), trim, plan.widest_px + 6)
     halo = float(rng.uniform(-0.35, 0.35))
@@ -764,8 +765,7 @@ def _bright_field(rng: Rng) -> Capture:
         seen = 1 - absorbed + np.float32(halo * signed / (abs(signed) + 2)) * ring
         views[0] = motion.seen(flat * np.maximum(seen, 0).astype(np.float32), at)
     light *= _gains(plan.slices, rng).astype(np.float32)[:, None, None, None]
-    look = Look.draw(rng, processed=bool(rng.random() < 0.4))
-    look = replace(look, halved=False)
+    look = replace(Look.draw(rng, processed=bool(rng.random() < 0.4)), halved=False)
     at = min(max(round(plan.focus), 0), plan.slices - 1)
     noise = math.sqrt(look.shot * float(light[at].mean()) + look.read**2)
     visible = _detail(light[at, 0]) > LEAST_VISIBLE * noise
@@ -898,7 +898,7 @@ def _still(capture: Capture, kind: str, rng: Rng) -> TrueSweep:
     if rng.random() < 0.5 and capture.sharp:
         at = min(max(round(capture.sharp[0]), 0), capture.slices - 1)
     shape = capture.light.shape
-    n = min(int(log_uniform(rng, 3.5, 61.0)), max(3, MOST_PIXELS // (4 * math.prod(shape[1:]))))
+    n = min(int(log_uniform(rng, 3.5, 61.0)), max(3, int(MOST_PIXELS) // (4 * math.prod(shape[1:]))))
     one = capture.light[at : at + 1] / np.float32(max(float(capture.light[at].mean()), 1e-4))
     along = np.linspace(0, 1, n)
     if kind == "bracket":
