@@ -5,13 +5,14 @@
     python -m lab.faults --json > faults.json
 
 A method is a key, with the number of looks after an @: 0 for the whole stack. Few looks begin at a position
-drawn for each stack, and are taken as by a lens (`Autofocus`). An error is counted from where the picture is
-sharp, which the simulated lens's own error moves; `--against label` counts from the label, `--against any`
-from the nearest depth that some part of the picture has.
+drawn for each stack, and are taken as by a lens (`Autofocus`). An error is counted from the nearest depth
+that covers a tenth of the picture (`dioptre.miss`), where the simulated lens with its own error has it sharp;
+`--against sharp` counts from the median depth, `--against label` from the label.
 
     focused  share of answers that are called FOCUSED
-    false    share that are FOCUSED and more than 4 indices off, or where there is nothing to focus on
-    ECE      expected calibration error of confidence, the probability that an answer is at most 1 index off
+    false    share that are FOCUSED and misses: more than 4 indices off, or nothing to focus on
+    right    share that are sharp: at most 2 indices off
+    ECE      expected calibration error of confidence, the probability that an answer is sharp
     AUROC    how often a right answer's confidence is higher than a wrong one's
 
 Rows that so few looks cannot decide are named, and do not count among those that can be. The stacks are of
@@ -34,11 +35,12 @@ from dioptre.autofocus.search import NEVER
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.confidence.model import RISK
 from dioptre.confidence.reasons import State
-from dioptre.evaluate.calibration_metrics import MISS, RIGHT, auroc, reliability
+from dioptre.evaluate.calibration_metrics import auroc, reliability
 from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.focus import DEFAULT_METHOD, focus
 from dioptre.methods import find_method
 from dioptre.methods.base import ANY, WHOLE
+from dioptre.miss import MISS_STEPS, SHARP_STEPS
 from dioptre.pipeline.executors import local_executor, run_pieces
 from dioptre.pipeline.settings import Simulation, split_list
 from dioptre.pipeline.simulate import PATCHES_PER_SCENE
@@ -81,7 +83,7 @@ class Outcome:
 
     fault: str
     method: str
-    error: int | None
+    error: float | None
     focused: bool
     confidence: float
     risk: float
@@ -91,13 +93,13 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Whether it is at most one index off."""
-        return self.error is not None and abs(self.error) <= RIGHT
+        """Whether something is sharp there."""
+        return self.error is not None and abs(self.error) <= SHARP_STEPS
 
     @property
     def false(self) -> bool:
         """Whether it is trusted, and should not be."""
-        return self.focused and (self.error is None or abs(self.error) > MISS)
+        return self.focused and (self.error is None or abs(self.error) > MISS_STEPS)
 
 
 def outcome(fault: Fault, one: SimulatedSweep, ask: Ask, start: int, risk: float) -> Outcome:
@@ -249,7 +251,7 @@ def main() -> None:
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--seed", type=int, default=4000)
     parser.add_argument("--risk", type=float, default=RISK)
-    parser.add_argument("--against", choices=get_args(Against), default="sharp")
+    parser.add_argument("--against", choices=get_args(Against), default="any")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
