@@ -74,9 +74,9 @@ class Focus:
         at: Where the lens was at each look, such as 20 or 10,25, in the unit of the positions; by default
             slices of the published data set, 0 (far) to 48.
         positions: Where each picture was focused: 0:0.5um (START:STEP), 0:5:245um (START:STEP:END), 1,2,3um,
-            names:um for the numbers in file names, a file with a number a line, or learnaf for the published
-            49. Without a unit they are the camera's, or dioptres; by default as a microscope's file or a
-            recording tells.
+            names:um for the numbers in file names (names, where these tell a unit or have decimals), a file
+            with a number a line, or learnaf for the published 49. Without a unit they are the camera's, or
+            dioptres; by default as a microscope's file or a recording tells.
         camera: Camera of the pictures, for networks: a camera file (docs/data.md), pixel3, dslr-50mm,
             machine-vision-16mm or microscope-4x.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
