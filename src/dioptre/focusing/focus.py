@@ -32,7 +32,6 @@ from dioptre.focusing.depths import (
     decide,
     find_depths,
     joined_on_plateau,
-    less_sure_of_two,
     to_subject,
 )
 from dioptre.focusing.inputs import (
@@ -421,7 +420,7 @@ class FocusJob:
         if parts is not None:
             curve, judged = self.focuser.joined(curve, parts)
         verdict = judge(curve, judged, found.exposure, asked=asked)
-        result = self._result(curve, less_sure_of_two(curve, verdict), roi, at)
+        result = self._result(curve, verdict, roi, at)
         if parts is None or roi is None:
             return result
         return replace(result, depths=find_depths(parts, tile_layout(roi.h, roi.w), roi))
