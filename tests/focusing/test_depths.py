@@ -103,7 +103,7 @@ def test_the_middle_weighs_most_and_all_weighs_one() -> None:
 
 
 def test_an_unknown_subject_is_refused() -> None:
-    with pytest.raises(InputError, match="a subject is centre, nearest, largest, most-confident, not 'left'"):
+    with pytest.raises(InputError, match="nearest, farthest, largest, most-confident, not 'left'"):
         to_subject("left")
 
 
@@ -155,7 +155,7 @@ def test_a_deep_picture_says_which_depths_there_are(deep: np.ndarray) -> None:
 
 @pytest.mark.parametrize(
     ("subject", "index"),
-    [("centre", MIDWAY), ("nearest", NEAR), ("largest", MIDWAY)],
+    [("centre", MIDWAY), ("nearest", NEAR), ("farthest", FAR), ("largest", MIDWAY)],
 )
 def test_the_subject_decides(deep: np.ndarray, subject: str, index: int) -> None:
     result = focus(deep, grid=GRID, subject=subject)
@@ -202,12 +202,34 @@ def test_which_thing_is_meant_is_no_doubt_about_the_answer(planes: dict[int, np.
     """What is said of the chosen depth is what is said of the answer, whoever chose it."""
     half = np.concatenate([planes[FAR][..., :64], planes[NEAR][..., 64:]], axis=3)
     for subject in Subject:
+        assert to_subject(subject.value) is subject
         result = focus(half, grid=GRID, subject=subject)
         (chosen,) = (one.result for one in result.depths if one.chosen)
         assert chosen is not None
         assert (result.state, result.index, result.roi) == (State.FOCUSED, chosen.index, chosen.roi)
         assert (result.confidence, result.risk) == (chosen.confidence, chosen.risk)
         assert result.confidence > 0.9
+
+
+def test_who_asks_for_the_nearest_says_which_way_the_slices_run(deep: np.ndarray) -> None:
+    with pytest.raises(InputError, match=r"which thing is the nearest cannot be told: .*near-first"):
+        focus(deep, subject="nearest")
+    with pytest.raises(InputError, match="which thing is the farthest"):
+        focus(deep, grid="0:0.5um", subject="farthest")
+    assert abs(focus(deep, order="far-first", subject="nearest").index - NEAR) <= 1
+    assert abs(focus(deep, order="far-first", subject="farthest").index - FAR) <= 1
+    turned = focus(deep[::-1], grid="0:0.5um", order="near-first", subject="nearest")
+    assert abs(turned.index - (N - 1 - NEAR)) <= 1
+    assert (turned.grid.nearer, turned.unit) == (False, "um")
+    assert focus(deep, order="far-first").index == focus(deep).index
+
+
+def test_an_order_that_positions_contradict_is_refused(deep: np.ndarray) -> None:
+    with pytest.raises(InputError, match="said to run near-first, but their positions go from far to near"):
+        focus(deep, grid=GRID, order="near-first")
+    with pytest.raises(InputError, match="far-first or near-first, not 'reversed'"):
+        focus(deep, order="reversed")
+    assert focus(deep, grid=GRID, order="far-first").grid.nearer is True
 
 
 def test_one_depth_is_not_several(planes: dict[int, np.ndarray]) -> None:

@@ -71,7 +71,8 @@ class Focus:
         stacks: A folder of numbered pictures (NAME_left and NAME_right are two views), pictures, a TIFF,
             .npy, .npz, film or microscope's file. Several stacks give a table.
         roi: Look only at this region, in pixels from the top left; may be given several times.
-        subject: Which of several depths decides. Where no positions are known, the last slice is the nearest.
+        subject: Which of several depths decides. For nearest and farthest the order of the slices must be
+            known: by --order, or by their positions.
         method: A key of `dioptre methods`, or a network's file (.onnx). By default dioptre-vote; with --at
             dioptre-single-green (or -dp) for one look, dioptre-any-green (or -dp) for several.
         at: Where the lens was at each look, such as 20 or 10,25, in the unit of the positions; by default
@@ -80,6 +81,7 @@ class Focus:
             names:um for the numbers in file names (names, where these tell a unit or have decimals), a file
             with a number a line, or learnaf for the published 49. Without a unit they are the camera's, or
             dioptres; by default as a microscope's file or a recording tells.
+        order: Which way a sweep runs, where its positions do not tell: near-first or far-first.
         camera: Camera of the pictures, for networks: a camera file (docs/data.md), pixel3, dslr-50mm,
             machine-vision-16mm or microscope-4x.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
@@ -92,10 +94,13 @@ class Focus:
 
     stacks: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="STACK...")]
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
-    subject: Annotated[str, tyro.conf.arg(metavar="centre|nearest|largest|most-confident")] = "centre"
+    subject: Annotated[str, tyro.conf.arg(metavar="centre|nearest|farthest|largest|most-confident")] = (
+        "centre"
+    )
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
+    order: Literal["near-first", "far-first"] | None = None
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
@@ -186,6 +191,7 @@ def _focus_stack(
             pictures,
             config.method or DEFAULT_METHOD,
             grid=grid,
+            order=config.order,
             roi=regions if len(regions) > 1 else regions[0] if regions else None,
             subject=config.subject,
             black=config.pixels.black,
@@ -215,6 +221,8 @@ def _focus_looks(
     output = config.output
     if len(regions) > 1 or any((output.plot, output.csv, output.depths_csv)):
         raise InputError("--at takes one --roi, and no --plot, --csv or --depths-csv")
+    if config.order is not None:
+        raise InputError("--order is of a whole stack, and not of looks (--at)")
     taken = _taken(config, pictures, len(at))
     chosen = _chosen_pictures(pictures, at, taken, config.camera)
     learned = config.method is None or isinstance(find_method(config.method).build(), Learned)

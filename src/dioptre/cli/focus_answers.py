@@ -102,7 +102,7 @@ def naming_flags(stack: str = "") -> Iterator[None]:
     try:
         yield
     except DioptreError as error:
-        told = re.sub(r"\b(black|white|axes|channel|time|position)=\.\.\.", r"--\1", str(error))
+        told = re.sub(r"\b(black|white|axes|channel|time|position|order)=\.\.\.", r"--\1", str(error))
         told = re.sub(r"^white must lie above black.*", r"\g<0> (--black, --white)", told)
         told = told.replace("views=True", "--views")
         named = told if told == str(error) or stack in told else f"{stack}: {told}"

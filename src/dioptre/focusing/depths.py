@@ -21,6 +21,7 @@ from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import Reason
 from dioptre.errors import InputError
 from dioptre.focusing.result import Depth, FocusResult, Roi
+from dioptre.grid import FocusGrid
 
 MIDDLE: Final = 0.5  # deviation of the weight of the middle, of half the picture's width and height
 FEWEST: Final = 1 / 16  # of the tiles, and two of them: fewer are no depth of their own
@@ -39,6 +40,7 @@ class Subject(StrEnum):
 
     CENTRE = "centre"
     NEAREST = "nearest"
+    FARTHEST = "farthest"
     LARGEST = "largest"
     MOST_CONFIDENT = "most-confident"
 
@@ -49,6 +51,15 @@ def to_subject(name: Any) -> Subject:
         return Subject.CENTRE if name == "center" else Subject(name)
     except ValueError:
         raise InputError(f"a subject is {', '.join(Subject)}, not {name!r}") from None
+
+
+def need_order(subject: Subject, grid: FocusGrid) -> None:
+    """Raises InputError where a subject is the nearest or the farthest of slices of which nobody said it."""
+    if subject in (Subject.NEAREST, Subject.FARTHEST) and grid.nearer is None:
+        raise InputError(
+            f"which thing is the {subject} cannot be told: say whether the slices run near-first or "
+            "far-first (order=...), or where they were taken in dioptres or metres"
+        )
 
 
 # Which depths there are
@@ -196,6 +207,8 @@ def choose(answers: Sequence[FocusResult], weights: Sequence[float], subject: Su
     places = range(len(answers))
     if subject is Subject.NEAREST:
         return max(places, key=lambda at: answers[at].subindex)
+    if subject is Subject.FARTHEST:
+        return min(places, key=lambda at: answers[at].subindex)
     if subject in (Subject.CENTRE, Subject.LARGEST):
         return max(places, key=lambda at: weights[at])
     return max(places, key=lambda at: answers[at].confidence)
