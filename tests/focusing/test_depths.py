@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.reasons import Reason, State
-from dioptre.confidence.verdict import judge
 from dioptre.errors import InputError
 from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.depths import (
@@ -16,7 +14,6 @@ from dioptre.focusing.depths import (
     centre_weight,
     find_depths,
     joined_on_plateau,
-    less_sure_of_two,
     to_subject,
 )
 from dioptre.focusing.focus import focus
@@ -106,7 +103,7 @@ def test_the_middle_weighs_most_and_all_weighs_one() -> None:
 
 
 def test_an_unknown_subject_is_refused() -> None:
-    with pytest.raises(InputError, match="a subject is centre, nearest, largest, most-confident, not 'left'"):
+    with pytest.raises(InputError, match="nearest, farthest, largest, most-confident, not 'left'"):
         to_subject("left")
 
 
@@ -152,13 +149,13 @@ def test_a_deep_picture_says_which_depths_there_are(deep: np.ndarray) -> None:
         assert one.result is not None
         assert (one.result.index, one.result.roi, one.result.depths) == (one.index, one.roi, ())
     plain = result.to_json()["depths"]
-    told = {"index", "share", "roi", "position", "state", "confidence", "risk", "reasons"}
+    told = {"index", "share", "roi", "chosen", "position", "state", "confidence", "risk", "reasons"}
     assert [set(one) for one in plain] == [told] * 3
 
 
 @pytest.mark.parametrize(
     ("subject", "index"),
-    [("centre", MIDWAY), ("nearest", NEAR), ("largest", MIDWAY)],
+    [("centre", MIDWAY), ("nearest", NEAR), ("farthest", FAR), ("largest", MIDWAY)],
 )
 def test_the_subject_decides(deep: np.ndarray, subject: str, index: int) -> None:
     result = focus(deep, grid=GRID, subject=subject)
@@ -201,11 +198,38 @@ def test_the_nearest_of_a_stack_from_near_to_far_comes_first(deep: np.ndarray) -
     assert result.confidence == rising.confidence
 
 
-def test_depths_that_fill_as_much_of_the_picture_halve_the_confidence(planes: dict[int, np.ndarray]) -> None:
+def test_which_thing_is_meant_is_no_doubt_about_the_answer(planes: dict[int, np.ndarray]) -> None:
+    """What is said of the chosen depth is what is said of the answer, whoever chose it."""
     half = np.concatenate([planes[FAR][..., :64], planes[NEAR][..., 64:]], axis=3)
-    told, asked = focus(half, grid=GRID), focus(half, grid=GRID, subject="nearest")
-    assert told.confidence == pytest.approx(max(answers_of(told)) / 2, abs=0.02)
-    assert asked.confidence > 0.9
+    for subject in Subject:
+        assert to_subject(subject.value) is subject
+        result = focus(half, grid=GRID, subject=subject)
+        (chosen,) = (one.result for one in result.depths if one.chosen)
+        assert chosen is not None
+        assert (result.state, result.index, result.roi) == (State.FOCUSED, chosen.index, chosen.roi)
+        assert (result.confidence, result.risk) == (chosen.confidence, chosen.risk)
+        assert result.confidence > 0.9
+
+
+def test_who_asks_for_the_nearest_says_which_way_the_slices_run(deep: np.ndarray) -> None:
+    with pytest.raises(InputError, match=r"which thing is the nearest cannot be told: .*near-first"):
+        focus(deep, subject="nearest")
+    with pytest.raises(InputError, match="which thing is the farthest"):
+        focus(deep, grid="0:0.5um", subject="farthest")
+    assert abs(focus(deep, order="far-first", subject="nearest").index - NEAR) <= 1
+    assert abs(focus(deep, order="far-first", subject="farthest").index - FAR) <= 1
+    turned = focus(deep[::-1], grid="0:0.5um", order="near-first", subject="nearest")
+    assert abs(turned.index - (N - 1 - NEAR)) <= 1
+    assert (turned.grid.nearer, turned.unit) == (False, "um")
+    assert focus(deep, order="far-first").index == focus(deep).index
+
+
+def test_an_order_that_positions_contradict_is_refused(deep: np.ndarray) -> None:
+    with pytest.raises(InputError, match="said to run near-first, but their positions go from far to near"):
+        focus(deep, grid=GRID, order="near-first")
+    with pytest.raises(InputError, match="far-first or near-first, not 'reversed'"):
+        focus(deep, order="reversed")
+    assert focus(deep, grid=GRID, order="far-first").grid.nearer is True
 
 
 def test_one_depth_is_not_several(planes: dict[int, np.ndarray]) -> None:
@@ -223,23 +247,11 @@ def test_regions_that_are_given_are_not_divided(deep: np.ndarray) -> None:
 # Two peaks
 
 
-def test_two_nearly_equal_peaks_lower_the_confidence() -> None:
-    curve = tiles_at([[4, 20]])
-    both = curve[0] + 0.9 * curve[1]
-    verdict = judge(both, None, Exposure(0.0, 0.3))
-    assert verdict.rivals == (20,)
-    sure = less_sure_of_two(both, verdict)
-    assert sure.confidence == pytest.approx(verdict.confidence / 1.9, rel=0.02)
-    alone = judge(curve[0], None, Exposure(0.0, 0.3))
-    assert less_sure_of_two(curve[0], alone) == alone
-
-
 def test_two_peaks_of_a_stack_are_named(planes: dict[int, np.ndarray]) -> None:
     """Both depths behind each other, in a region too small for tiles."""
     both = ((planes[FAR] + planes[NEAR]) / 2)[..., 20:48, 20:48]
     result = focus(both, DEFAULT_MEASURE, grid=GRID, risk=0.5)
     assert Reason.TWO_PEAKS in result.reasons
-    assert result.confidence < 0.6
     other = NEAR if abs(result.index - FAR) <= 2 else FAR
     rivals = result.verdict.rivals
     assert rivals == pytest.approx((other,), abs=2)

@@ -19,9 +19,9 @@ from jaxtyping import Bool, Int
 from dioptre.confidence.curve import Curve, CurveNoise, Tiles, stands_out
 from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import Reason
-from dioptre.confidence.verdict import Verdict
 from dioptre.errors import InputError
 from dioptre.focusing.result import Depth, FocusResult, Roi
+from dioptre.grid import FocusGrid
 
 MIDDLE: Final = 0.5  # deviation of the weight of the middle, of half the picture's width and height
 FEWEST: Final = 1 / 16  # of the tiles, and two of them: fewer are no depth of their own
@@ -40,6 +40,7 @@ class Subject(StrEnum):
 
     CENTRE = "centre"
     NEAREST = "nearest"
+    FARTHEST = "farthest"
     LARGEST = "largest"
     MOST_CONFIDENT = "most-confident"
 
@@ -50,6 +51,15 @@ def to_subject(name: Any) -> Subject:
         return Subject.CENTRE if name == "center" else Subject(name)
     except ValueError:
         raise InputError(f"a subject is {', '.join(Subject)}, not {name!r}") from None
+
+
+def need_order(subject: Subject, grid: FocusGrid) -> None:
+    """Raises InputError where a subject is the nearest or the farthest of slices of which nobody said it."""
+    if subject in (Subject.NEAREST, Subject.FARTHEST) and grid.nearer is None:
+        raise InputError(
+            f"which thing is the {subject} cannot be told: say whether the slices run near-first or "
+            "far-first (order=...), or where they were taken in dioptres or metres"
+        )
 
 
 # Which depths there are
@@ -197,6 +207,8 @@ def choose(answers: Sequence[FocusResult], weights: Sequence[float], subject: Su
     places = range(len(answers))
     if subject is Subject.NEAREST:
         return max(places, key=lambda at: answers[at].subindex)
+    if subject is Subject.FARTHEST:
+        return min(places, key=lambda at: answers[at].subindex)
     if subject in (Subject.CENTRE, Subject.LARGEST):
         return max(places, key=lambda at: weights[at])
     return max(places, key=lambda at: answers[at].confidence)
@@ -205,8 +217,7 @@ def choose(answers: Sequence[FocusResult], weights: Sequence[float], subject: Su
 def decide(parts: Mapping[Depth, FocusResult], subject: Subject) -> FocusResult:
     """Returns the answer to a picture of several depths: that of its subject, with what else there is.
 
-    Whether the subject is what was meant is part of the confidence: two depths that fill as much of the
-    picture, or of its middle, halve it. Who asks for the nearest thing knows which is meant.
+    What that is worth is what the verdict on its depth says. Which thing is meant is no doubt about it.
 
     Args:
         parts: The depths, and what is answered for each of them, far to near.
@@ -215,22 +226,10 @@ def decide(parts: Mapping[Depth, FocusResult], subject: Subject) -> FocusResult:
     depths, answers = list(parts), list(parts.values())
     weights = [one.centre if subject is Subject.CENTRE else one.share for one in depths]
     at = choose(answers, weights, subject)
-    chosen, confidence = answers[at], answers[at].confidence
-    if subject in (Subject.CENTRE, Subject.LARGEST):
-        rival = max(weight for other, weight in enumerate(weights) if other != at)
-        confidence *= weights[at] / (weights[at] + rival)
+    chosen = answers[at]
     told = tuple(
-        replace(depth, index=one.index, result=one) for depth, one in zip(depths, answers, strict=True)
+        replace(depth, index=one.index, result=one, chosen=one is chosen)
+        for depth, one in zip(depths, answers, strict=True)
     )
     reasons = (*(one for one in chosen.reasons if one is not Reason.SEVERAL_DEPTHS), Reason.SEVERAL_DEPTHS)
-    verdict = replace(chosen.verdict, confidence=confidence, reasons=reasons)
-    return replace(chosen, verdict=verdict, depths=told)
-
-
-def less_sure_of_two(curve: Curve, verdict: Verdict) -> Verdict:
-    """Returns the verdict on a curve, less sure by the chance that another peak was meant."""
-    if not verdict.rivals:
-        return verdict
-    low = np.min(curve, where=np.isfinite(curve), initial=np.inf)
-    mine, rival = curve.max() - low, max(curve[one] for one in verdict.rivals) - low
-    return replace(verdict, confidence=verdict.confidence * float(mine / (mine + rival)))
+    return replace(chosen, verdict=replace(chosen.verdict, reasons=reasons), depths=told)

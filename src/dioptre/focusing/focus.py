@@ -32,12 +32,13 @@ from dioptre.focusing.depths import (
     decide,
     find_depths,
     joined_on_plateau,
-    less_sure_of_two,
+    need_order,
     to_subject,
 )
 from dioptre.focusing.inputs import (
     Pixels,
     cut,
+    in_order,
     is_several,
     place_of,
     roi_of,
@@ -98,6 +99,7 @@ def focus(
     *,
     roi: Any = None,
     grid: AnyGrid | None = None,
+    order: str | None = None,
     subject: str = Subject.CENTRE,
     black: float | None = None,
     white: float | None = None,
@@ -117,8 +119,9 @@ def focus(
         grid: Where the slices were taken, in their order: a FocusGrid; a camera's name or file; positions in
             words, such as "0:0.5um"; or numbers, which are dioptres. By default as the file tells, or else
             not known: an answer is then a slice, and networks, which must know, are refused.
+        order: Whether the slices run "near-first" or "far-first", where their positions do not tell.
         subject: Which of several depths decides: what fills most of the "centre", the "nearest" to the
-            camera, the "largest", or the "most-confident".
+            camera or the "farthest", the "largest", or the "most-confident".
         black: Value of black; 0 by default.
         white: Value of white; by default the largest of an 8- or 16-bit integer dtype, 1.0 for floats, and
             for others and for floats above 2 the highest value that there is.
@@ -134,7 +137,9 @@ def focus(
     focuser = row.build()
     slices = to_slices(stack, black, white, how, focuser.is_network)
     told = grid_of(slices) if grid is None else to_grid(grid, len(slices), slices.pictures.names)
+    told = in_order(told, order)
     refuse_unknown(told, row.key, focuser)
+    need_order(chosen, told)
     job = FocusJob.of(row, focuser, told, to_prior(prior), slices.view_codes, check_risk(risk))
     rois = to_rois(roi, slices.shape)
     regions = job.regions(slices, rois, how.progress)
@@ -421,7 +426,7 @@ class FocusJob:
         if parts is not None:
             curve, judged = self.focuser.joined(curve, parts)
         verdict = judge(curve, judged, found.exposure, asked=asked)
-        result = self._result(curve, less_sure_of_two(curve, verdict), roi, at)
+        result = self._result(curve, verdict, roi, at)
         if parts is None or roi is None:
             return result
         return replace(result, depths=find_depths(parts, tile_layout(roi.h, roi.w), roi))
