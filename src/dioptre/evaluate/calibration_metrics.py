@@ -146,6 +146,10 @@ class ConfidenceCounts:
         """Returns how often a right answer was surer than a wrong one; those of a bin are as sure."""
         return _auroc(self.right, self.count - self.right)
 
+    def miss_auroc(self) -> float:
+        """Returns how often a miss was riskier than another answer; those of a bin are as risky."""
+        return _auroc(self.missed, self.risked - self.missed)
+
     def risk_coverage(self) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, " bin"]]:
         """Returns the share of answers that are accepted as more risk is taken, and the misses among them."""
         some = self.risked > 0
@@ -160,13 +164,14 @@ class ConfidenceCounts:
 
     def to_json(self) -> dict[str, object]:
         """Returns its numbers as plain JSON."""
-        ranks = self.auroc()
+        ranks, miss_ranks = self.auroc(), self.miss_auroc()
         return {
             "count": self.answers,
             "focused": self.focused / self.answers,
             "false_confident": self.false_confident / self.answers,
             "calibration_error": self.reliability().error,
             "auroc": None if np.isnan(ranks) else ranks,
+            "miss_auroc": None if np.isnan(miss_ranks) else miss_ranks,
             "misses": float(self.missed.sum() / self.answers),
             "risks": [
                 {"risk": risk, "focused": accepted, "missed": missed}
