@@ -164,14 +164,13 @@ class ConfidenceCounts:
 
     def to_json(self) -> dict[str, object]:
         """Returns its numbers as plain JSON."""
-        ranks, miss_ranks = self.auroc(), self.miss_auroc()
+        ranks = self.auroc()
         return {
             "count": self.answers,
             "focused": self.focused / self.answers,
             "false_confident": self.false_confident / self.answers,
             "calibration_error": self.reliability().error,
             "auroc": None if np.isnan(ranks) else ranks,
-            "miss_auroc": None if np.isnan(miss_ranks) else miss_ranks,
             "misses": float(self.missed.sum() / self.answers),
             "risks": [
                 {"risk": risk, "focused": accepted, "missed": missed}

@@ -18,8 +18,7 @@ TRUST_NOTE = (
     "Confidence is the probability that the answer is sharp: at most 2 steps (of 0.6 px of blur, on the "
     "published grid 1 index each) from a depth that covers a tenth of the patch; where depths are not known, "
     "from the label. A miss is more than 4 steps from every such depth; a false-confident answer is called "
-    "focused and is a miss. Calibration error and AUROC are those of confidence; AUROC of a miss is how "
-    "often a miss has the higher risk of two answers."
+    "focused and is a miss. Calibration error and AUROC are those of confidence."
 )
 RISK_NOTE = (
     "What a risk costs: for each risk of a miss that is accepted, the share of answers that are then called "
@@ -84,7 +83,7 @@ def trust_rows(trust: Trusts) -> tuple[list[str], list[list[str]]]:
     """Returns the heads and the rows of what confidence was worth."""
     names = {
         "focused": "focused", "false_confident": "false-confident", "calibration_error": "calibration error",
-        "auroc": "AUROC", "misses": "misses", "miss_auroc": "AUROC of a miss",
+        "auroc": "AUROC",
     }  # fmt: skip
     rows = []
     for (method, steps), one in trust.items():
