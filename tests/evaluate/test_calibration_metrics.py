@@ -66,3 +66,9 @@ def test_sharp_is_within_two_steps_and_a_miss_beyond_four() -> None:
     away = np.array([0.0, 2.0, 2.1, 4.0, 4.1, np.inf])
     found = ConfidenceCounts.of(np.full(6, 0.5), np.full(6, 0.5), away, np.ones(6, bool))
     assert (found.right.sum(), found.missed.sum(), found.false_confident) == (2, 2, 2)
+
+
+def test_a_risk_that_tells_misses_ranks_them_above_the_others() -> None:
+    risk, away = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 9.0, 3.0, np.inf])
+    found = ConfidenceCounts.of(1 - risk, risk, away, risk < 0.5)
+    assert found.miss_auroc() == pytest.approx(3 / 4)

@@ -146,6 +146,10 @@ class ConfidenceCounts:
         """Returns how often a right answer was surer than a wrong one; those of a bin are as sure."""
         return _auroc(self.right, self.count - self.right)
 
+    def miss_auroc(self) -> float:
+        """Returns how often a miss was riskier than another answer; those of a bin are as risky."""
+        return _auroc(self.missed, self.risked - self.missed)
+
     def risk_coverage(self) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, " bin"]]:
         """Returns the share of answers that are accepted as more risk is taken, and the misses among them."""
         some = self.risked > 0
