@@ -57,31 +57,22 @@ class PeakPosterior:
         """Returns the probability that the focus is farther than `reach` from a place."""
         return float(self.chances[np.abs(self.places - place) > reach].sum())
 
-    def at_ends(self, reach: float, closed: tuple[bool, bool] = (False, False)) -> float:
-        """Returns the probability that the focus lies beyond an end, or less than `reach` before it.
-
-        Args:
-            reach: In the unit of the positions.
-            closed: Of the first and the last end: whether nothing can lie beyond it.
-        """
-        before = (self.places < self.first + reach) & (not closed[0])
-        after = (self.places > self.last - reach) & (not closed[1])
-        return float(self.chances[before | after].sum())
+    def at_ends(self, reach: float) -> float:
+        """Returns the probability that the focus lies beyond an end, or less than `reach` before it."""
+        inside = (self.places >= self.first + reach) & (self.places <= self.last - reach)
+        return float(self.chances[~inside].sum())
 
     def expected_distance(self, place: float) -> float:
         """Returns how far the focus is to be expected from a place."""
         return float(self.chances @ np.abs(self.places - place))
 
 
-def peak_posterior(
-    log_sharpness: Curve, positions: Curve | None = None, closed: tuple[bool, bool] = (False, False)
-) -> PeakPosterior:
+def peak_posterior(log_sharpness: Curve, positions: Curve | None = None) -> PeakPosterior:
     """Returns where the focus is by the sharpness at some positions, every place as likely before.
 
     Args:
         log_sharpness: The natural logarithm of sharpness at each position, finite, up to a constant.
         positions: Where, strictly ascending; 0, 1, 2, ... if not given.
-        closed: Of the first and the last end: whether nothing can be sharp beyond it.
     """
     n = len(log_sharpness)
     shapes = _even_shapes(n) if positions is None else _shapes(np.asarray(positions, float))
@@ -93,8 +84,6 @@ def peak_posterior(
     chunks = (terms[:, at : at + CHUNK] for at in range(0, n, CHUNK))
     logs = sum(np.log(np.multiply.reduce(one, axis=1, dtype=np.float64)) for one in chunks) * EXPONENT
     chances = np.exp(logs - logs.max()).reshape(len(shapes.places), -1)
-    chances[shapes.places < shapes.first] *= not closed[0]
-    chances[shapes.places > shapes.last] *= not closed[1]
     chances /= chances.sum()
     best = residual[int(np.argmax(chances))]
     return PeakPosterior(

@@ -74,13 +74,13 @@ def find_evidence(
     }
     if blocks.slices < 3:
         return Evidence(_plain(found))
-    everywhere = peak_posterior(detail.curve(detail.weights), positions, closed)
-    near = np.abs(at[detail.peaks] - answer) <= max(1.5, min(everywhere.width, n / 8))
-    deciding = np.where(near, detail.weights, 0.0)
+    everywhere = peak_posterior(detail.curve(detail.weights), positions)
+    away = np.abs(at[detail.peaks] - answer)
+    deciding = np.where(away <= reach, detail.weights, 0.0)
     share = deciding.sum() / detail.weights.sum()
     deciding = deciding if share > 0 else detail.weights
     curve = detail.curve(deciding)
-    peak = peak_posterior(curve, positions, closed)
+    peak = peak_posterior(curve, positions)
     found |= {
         "spread": np.log(peak.away_from(answer, reach) + NEGLIGIBLE),
         "spread_all": np.log(everywhere.away_from(answer, reach) + NEGLIGIBLE),
@@ -88,6 +88,8 @@ def find_evidence(
         "distance_all": np.log(0.05 + everywhere.expected_distance(answer) / everywhere.width),
         "sharper": detail.curve(detail.weights).max(),
         "share": share,
+        "share_near": detail.weights[away <= 2 * reach].sum() / detail.weights.sum(),
+        "closed": float(closed[int(2 * answer > n - 1)]),
         "telling": np.log(detail.weights.mean()),
         "width": np.log(peak.width),
         "misfit": np.log(peak.misfit + 0.02),
@@ -96,14 +98,16 @@ def find_evidence(
         **_falls(curve, here),
     }
     if positions is None:
-        shared = blocks.likeness() @ deciding / deciding.sum()
-        beside = np.clip([here - 1, here], 0, len(shared) - 1)
+        beside = np.unique(np.clip([here - 1, here], 0, blocks.slices - 2))
+        shared = blocks.likeness()[beside]
+        clean = 1 - noise_floor(blocks)[:, None] / blocks.fine
+        known = np.sqrt(np.maximum(clean[beside] * clean[beside + 1], 0.05))
         same, around = blocks.same_as_next, int(max(2, min(peak.width, n / 8))) + 1
         found |= {
-            "ends": np.log(peak.at_ends(0.5, closed) + NEGLIGIBLE),
-            "shared": float(shared[beside].mean()),
-            "shared_small": float((_small_likeness(blocks) @ deciding / deciding.sum())[beside].mean()),
-            "shared_less": float(np.median(shared) - shared[beside].mean()),
+            "ends": np.log(peak.at_ends(0.5) + NEGLIGIBLE),
+            "shared": float((shared @ deciding).mean() / deciding.sum()),
+            "shared_clean": float((np.minimum(shared / known, 1.2) @ deciding).mean() / deciding.sum()),
+            "still": _stillness(blocks, here),
             "repeats": float(min(same[max(here - around, 0) : here + around].sum(), 4)),
         }
     return Evidence(_plain(found), peak, everywhere, curve)
@@ -192,15 +196,15 @@ def _coarse(small: Float32[np.ndarray, "slice block r c"]) -> PerBlock:
     return (parts[0] + parts[1]).astype(np.float64)
 
 
-def _small_likeness(blocks: SliceBlocks) -> PerBlock:
-    green = blocks.green
-    right, down = green[..., 1:] - green[..., :-1], green[..., 1:, :] - green[..., :-1, :]
-
-    def power(one: slice, other: slice) -> PerBlock:
-        return sum(np.einsum("sbrc,sbrc->sb", part[one], part[other]) for part in (right, down))
-
-    first, second = slice(None, -1), slice(1, None)
-    return power(first, second) / np.sqrt(np.maximum(power(first, first) * power(second, second), 1e-20))
+def _stillness(blocks: SliceBlocks, here: int) -> float:
+    """Returns how much the small pictures change around the answer, beside what noise explains."""
+    some = slice(max(here - 2, 0), here + 3)
+    green, floor = blocks.green[some].reshape(-1, blocks.green[0].size), noise_floor(blocks)[some]
+    even = green / np.maximum(green.mean(axis=1, keepdims=True), 1e-6)
+    light = green.mean(axis=1) ** 2 + 1e-9
+    noise = (floor / light)[:-1] + (floor / light)[1:]
+    change = np.square(np.diff(even, axis=0)).mean(axis=1)
+    return float(np.log((change + 1e-9) / (noise / 64 + 1e-9)).min())
 
 
 def _smoothed(curves: Float[np.ndarray, "slice *block"]) -> Float[np.ndarray, "slice *block"]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Int
 
+from dioptre.confidence.curve import Curve, peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.features import Evidence, find_evidence, own_doubt, reach_of
 from dioptre.confidence.model import RISK, Odds, read_model
@@ -29,6 +30,7 @@ DIP: Final = 0.5  # of the lower peak: how deep the valley between two sides is 
 UNSEEN: Final = 0.05  # of a logarithm of sharpness: a loss that nobody sees
 BLAMED: Final = 0.5  # of the largest blame: what has as much of it is a reason too
 FEWEST: Final = 3  # slices of a sweep
+FLAT: Final = 1e-6  # of a curve's height: what changes by less does not change
 NOTHING_TELLS: Final = -6.0  # logarithm of how clearly blocks change, on the average
 LIGHT_CHANGES: Final = -1.0  # logarithm of the range of a logarithm of brightness
 NOBODY_KNOWS: Final = 0.5  # how likely a miss is at least where the same picture came again and again
@@ -131,6 +133,29 @@ class VerdictContext:
 NOTHING_KNOWN: Final = VerdictContext()
 
 
+def judge_curve(
+    curve: Curve, blocks: SliceBlocks, exposure: Exposure, context: VerdictContext = NOTHING_KNOWN
+) -> Verdict:
+    """Returns the verdict on the peak of a focus curve.
+
+    Args:
+        curve: A score for each slice; minus infinity for slices that were left out.
+        blocks: What is kept of the slices.
+        exposure: How bright the region is.
+        context: What else is known.
+    """
+    scored = np.flatnonzero(np.isfinite(curve))
+    heights = curve[scored]
+    if len(scored) < FEWEST or np.ptp(heights) <= FLAT * np.abs(heights).max():
+        found = [Reason.TOO_FEW_SLICES if len(scored) < FEWEST else Reason.FLAT_CURVE]
+        found += [Reason.SATURATED] if exposure.is_saturated else []
+        found += [Reason.TOO_DARK] if exposure.is_dark else []
+        return Verdict(State.FAILED, 0.0, tuple(found))
+    if len(scored) == len(curve):
+        return judge(peak_position(curve), blocks, exposure, context=context)
+    return judge(peak_position(heights), blocks.at(scored), exposure, context=context).placed(scored)
+
+
 def judge(
     answer: float,
     blocks: SliceBlocks,
@@ -159,8 +184,6 @@ def judge(
         )
     sides = sides_of(evidence, own, n)
     nothing = nothing_to_answer(blocks, exposure, evidence)
-    if context.looks is None and blocks.slices < FEWEST:
-        nothing = (*nothing, Reason.TOO_FEW_SLICES)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
     told += beyond_ends(own)
     if len(sides) > 1 and sides[1].probability >= OTHER_SIDE:

@@ -21,14 +21,14 @@ from jaxtyping import Bool, Int
 
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
 from dioptre.confidence.exposure import SliceExposures
-from dioptre.confidence.sweep_statistics import Traces
-from dioptre.confidence.verdict import Asked, Verdict, judge, judge_posterior
+from dioptre.confidence.curve import peak_position
+from dioptre.confidence.statistics import SliceBlocks
+from dioptre.confidence.verdict import Verdict, VerdictContext, judge, judge_curve
 from dioptre.grid import FocusGrid
-from dioptre.methods import best_index, find_method, scores, tile_curves
+from dioptre.methods import best_index, find_method, scores
 from dioptre.methods.base import ANY, WHOLE, Method
-from dioptre.methods.tiles import tiles_of
 from dioptre.miss import distance_to_nearest
-from dioptre.posterior import DepthPrior, Scores
+from dioptre.posterior import DepthPrior, Posterior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 from dioptre.store.labels import in_crop
@@ -54,7 +54,7 @@ SCHEMA = pa.schema(
         ("predicted", pa.int16()),
         ("truth", pa.int16()),
         (SHARP_DISTANCE, pa.float32()),  # indices to the nearest depth that counts (`miss`); null without any
-        ("state", pa.string()),  # "focused" or "failed"; "" if nobody judged
+        ("state", pa.string()),  # "focused", "uncertain" or "failed"; "" if nobody judged
         ("confidence", pa.float32()),
         ("expected_error", pa.float32()),  # indices; null if nobody judged
         ("risk", pa.float32()),  # the share of misses among answers that are as sure
@@ -133,7 +133,7 @@ def predict(
     costs = Costs() if costs is None else costs
     with costs.of([SHARED]):
         stack = store.stack(rows)
-        pictures = [Pictured(SliceExposures.of(pixels), Traces.of(pixels)) for pixels in stack.pixels]
+        pictures = [Pictured(SliceExposures.of(pixels), SliceBlocks.of(pixels)) for pixels in stack.pixels]
     methods = [find_method(key) for key in keys]
     answers = _whole_stacks(
         stack, pictures, [one for one in methods if one.looks in (WHOLE, ANY)], prior, costs
@@ -151,16 +151,15 @@ class Pictured:
     """What a verdict needs of a patch's pictures."""
 
     exposures: SliceExposures
-    traces: Traces
+    blocks: SliceBlocks
 
-    def asked(self, method: Method, grid: FocusGrid) -> Asked:
-        """Returns what is asked of a method that sees them all."""
-        identity = method.build().identity
-        return Asked(method.key, identity, self.traces, to_infinity=grid.steps_to_infinity)
-
-    def asked_at(self, method: Method, positions: Int[np.ndarray, " look"]) -> Asked:
-        """Returns what is asked of a method that sees some of them."""
-        return Asked(method.key, method.build().identity, self.traces.at(positions), positions)
+    def judged(self, posterior: Posterior, views: int, context: VerdictContext) -> Verdict:
+        """Returns the verdict on the posterior of one scene, of all pictures or of those of some looks."""
+        seen = slice(None) if context.looks is None else context.looks
+        blocks = self.blocks.at(seen)
+        blocks = blocks if views == 2 else blocks.one_view()
+        answer = peak_position(posterior.scores()[0])
+        return judge(answer, blocks, self.exposures.median(seen), posterior, context)
 
 
 # The oracle
@@ -206,9 +205,9 @@ def _whole_stacks(
                 curves.append(method)
                 continue
             posterior = posterior.weigh(prior)
+            context = VerdictContext(to_infinity=stack.grid.steps_to_infinity)
             verdicts = [
-                judge_posterior(posterior.scene(at), one.exposures.median(), one.asked(method, stack.grid))
-                for at, one in enumerate(pictures)
+                one.judged(posterior.scene(at), method.views, context) for at, one in enumerate(pictures)
             ]
             answers.append(_whole(method, posterior.scores(), verdicts))
     for family in dict.fromkeys(method.family for method in curves):
@@ -230,17 +229,14 @@ def _judge_curves(
     stack: FocalStack, pictures: Sequence[Pictured], curves: Mapping[str, Scores]
 ) -> dict[str, list[Verdict]]:
     """Returns the verdicts on each method's curves, as `focus` finds them."""
-    verdicts: dict[str, list[Verdict]] = {key: [] for key in curves}
-    for at, pictured in enumerate(pictures):
-        tiles = tiles_of(stack.pixels[at])
-        parts = None
-        if tiles is not None:
-            parts = tile_curves(FocalStack.full(tiles, stack.grid, view_codes=stack.view_codes), list(curves))
-        for key, curve in curves.items():
-            mine, exposure = None if parts is None else parts[key], pictured.exposures.median()
-            asked = pictured.asked(find_method(key), stack.grid)
-            verdicts[key].append(judge(curve[at], mine, exposure, asked=asked))
-    return verdicts
+    context = VerdictContext(to_infinity=stack.grid.steps_to_infinity)
+    return {
+        key: [
+            judge_curve(curve[at], one.blocks, one.exposures.median(), context)
+            for at, one in enumerate(pictures)
+        ]
+        for key, curve in curves.items()
+    }
 
 
 # A few looks
@@ -262,10 +258,10 @@ def _searches(
         posteriors = [trail.posteriors[steps - 1] for trail in trails]
         predicted = np.stack([best_index(one.scores()) for one in posteriors])
         verdicts = [
-            judge_posterior(posterior.scene(walk), one.exposures.median(seen), one.asked_at(method, seen))
+            one.judged(posterior.scene(walk), method.views, VerdictContext(looks=seen, grid=len(stack.grid)))
             for trail, posterior, one in zip(trails, posteriors, pictures, strict=True)
             for walk in range(len(starts))
-            for seen in (trail.positions[walk, :steps],)
+            for seen in (np.unique(trail.positions[walk, :steps]),)
         ]
         yield Answers(method.key, method.problem, steps, starts, predicted, verdicts, identity)
 

@@ -18,9 +18,9 @@ from dioptre.cameras.camera_files import CameraOptics
 from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.model import RISK, check_risk
-from dioptre.confidence.reasons import Reason
-from dioptre.confidence.sweep_statistics import Traces
-from dioptre.confidence.verdict import Asked, Verdict, judge, judge_posterior
+from dioptre.confidence.reasons import Reason, State
+from dioptre.confidence.statistics import SliceBlocks
+from dioptre.confidence.verdict import Verdict, VerdictContext, judge, judge_curve
 from dioptre.errors import InputError, MethodError
 from dioptre.focusing.arguments import DEFAULT_MEASURE, AnyMethod, method_of_looks, method_of_stacks, to_prior
 from dioptre.focusing.arguments import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
@@ -58,7 +58,7 @@ from dioptre.methods import Method
 from dioptre.methods.base import WHOLE, Autofocuser
 from dioptre.methods.tiles import tile_layout, tiles_of
 from dioptre.optics import CameraModel
-from dioptre.posterior import DepthPrior
+from dioptre.posterior import DepthPrior, Posterior
 from dioptre.stack import VIEW_CODES, FocalStack
 from dioptre.stacks.pictures import Pictures
 
@@ -75,7 +75,6 @@ AnyGrid = (
 
 EVEN: Final = DepthPrior.even()
 LARGE: Final = 256  # pixels on a side of a picture in which depths are looked for on behalf of a network
-NOTHING_SEEN: Final = frozenset({Reason.FLAT_CURVE, Reason.UNSURE})
 BRIGHTEST: Final = (
     "all of it together does not tell: its brightest places decide, and the scores are not theirs"
 )
@@ -279,10 +278,10 @@ class FocusJob:
     def regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
         """Returns the answer to each region of all slices; of a mostly black one, where its light is."""
         found = self._regions(slices, rois, progress)
-        return [self._lit(slices, one) if NOTHING_SEEN.intersection(one.reasons) else one for one in found]
+        return [one if one.state is State.FOCUSED else self._lit(slices, one) for one in found]
 
     def _lit(self, slices: Slices, whole: FocusResult) -> FocusResult:
-        """Returns the answer of the brightest places of a region alone, if they show more than the whole.
+        """Returns the answer of the brightest places of a region alone, if it is surer than the whole's.
 
         The scores stay those of the region: no rectangle has the scores of places that lie apart.
         """
@@ -292,7 +291,7 @@ class FocusJob:
         if bright is None:
             return whole
         (seen,) = self._regions(bright, [None])
-        if NOTHING_SEEN.intersection(seen.reasons):
+        if seen.risk >= whole.risk:
             return whole
         notes = (*whole.notes, BRIGHTEST)
         return replace(seen, scores=whole.scores, roi=whole.roi, depths=(), notes=notes)
@@ -363,7 +362,7 @@ class FocusJob:
     ) -> FocusResult:
         """Returns the answer of a few looks, at indices of the grid, or of the window of steps."""
         stack = self._stack(np.ascontiguousarray(region[None]), indices, where)
-        found = MeasuredRegion(None, None, Exposure.of(region), Traces.of(region), region)
+        found = MeasuredRegion(None, None, Exposure.of(region), SliceBlocks.of(region), region)
         return self._answer(found, stack, roi, indices[0])
 
     def asker(self, views: int, roi: Roi | None) -> Asker:
@@ -406,14 +405,12 @@ class FocusJob:
             roi: Where it lies.
             at: The indices of looks; None of a whole stack.
         """
-        far = self.grid.steps_to_infinity
-        asked = Asked(self.method.key, self.focuser.identity, found.traces, at, self.risk, far)
         posterior = None if stack is None else self.focuser.posterior(stack)
         if posterior is not None:
             if self.window is not None:
                 posterior = self.window.held(posterior)
             posterior = posterior.weigh(self.prior)
-            verdict = judge_posterior(posterior, found.exposure, asked)
+            verdict = self._judged(posterior, found, at)
             known = self.window is not None or (self.grid.known and not self.assumed)
             verdict = verdict if known else flag_assumed_camera(verdict, self.focuser)
             return self._result(posterior.scores()[0], verdict, roi, at)
@@ -422,14 +419,24 @@ class FocusJob:
             curve = self.focuser.scores(stack)[0]
             parts = self._tile_curves(stack.pixels[0]) if at is None else None
         assert curve is not None
-        judged = parts
         if parts is not None:
-            curve, judged = self.focuser.joined(curve, parts)
-        verdict = judge(curve, judged, found.exposure, asked=asked)
+            curve, _ = self.focuser.joined(curve, parts)
+        context = VerdictContext(self.risk, to_infinity=self.grid.steps_to_infinity)
+        verdict = judge_curve(curve, found.blocks, found.exposure, context)
         result = self._result(curve, verdict, roi, at)
         if parts is None or roi is None:
             return result
         return replace(result, depths=find_depths(parts, tile_layout(roi.h, roi.w), roi))
+
+    def _judged(self, posterior: Posterior, found: MeasuredRegion, at: Any) -> Verdict:
+        """Returns the verdict on a posterior, of looks or of a whole stack."""
+        answer, blocks = peak_position(posterior.scores()[0]), found.blocks
+        if at is None:
+            context = VerdictContext(self.risk, to_infinity=self.grid.steps_to_infinity)
+        else:
+            looks, which = np.unique(at, return_index=True)
+            blocks, context = blocks.at(which), VerdictContext(self.risk, looks, posterior.positions)
+        return judge(answer, blocks, found.exposure, posterior, context)
 
     def _result(
         self, curve: Float[np.ndarray, " n"], verdict: Verdict, roi: Roi | None, at: Any
