@@ -15,8 +15,10 @@ from dioptre.focusing.depths import (
     find_depths,
     joined_on_plateau,
     to_subject,
+    without_twins,
 )
 from dioptre.focusing.focus import focus
+from dioptre.focusing.focus_map import focus_map
 from dioptre.focusing.result import Depth, FocusResult, Roi
 from dioptre.grid import FocusGrid
 from dioptre.optics import CameraModel
@@ -98,7 +100,7 @@ def test_the_middle_weighs_most_and_all_weighs_one() -> None:
     shape = (100, 200)
     assert centre_weight(Roi(0, 0, 200, 100), shape) == pytest.approx(1.0)
     middle, corner = Roi(75, 37, 50, 25), Roi(0, 0, 50, 25)
-    assert centre_weight(middle, shape) > 5 * centre_weight(corner, shape)
+    assert centre_weight(middle, shape) > 0.9 > 100 * centre_weight(corner, shape)
     assert centre_weight(corner, shape) == pytest.approx(centre_weight(Roi(150, 75, 50, 25), shape))
 
 
@@ -177,6 +179,56 @@ def answers_of(result: FocusResult) -> list[float]:
 @pytest.mark.parametrize(("subject", "index"), [("centre", NEAR), ("nearest", NEAR), ("largest", FAR)])
 def test_the_centre_is_not_the_largest(framed: np.ndarray, subject: str, index: int) -> None:
     assert abs(focus(framed, grid=GRID, subject=subject).index - index) <= 1
+
+
+@pytest.fixture(scope="module")
+def buttons(planes: dict[int, np.ndarray]) -> np.ndarray:
+    """Something far of 512 x 512 pixels, with a near button in the middle and one midway in a corner."""
+    stack = np.tile(planes[FAR], (1, 1, 4, 4))
+    stack[:, :, 216:296, 216:296] = planes[NEAR][:, :, :80, :80]
+    stack[:, :, 30:110, 390:470] = planes[MIDWAY][:, :, :80, :80]
+    return stack
+
+
+def test_small_things_are_depths_and_the_one_in_the_middle_decides(buttons: np.ndarray) -> None:
+    result = focus(buttons, grid=GRID)
+    assert sorted(one.index for one in result.depths) == pytest.approx([FAR, MIDWAY, NEAR], abs=1)
+    assert (result.state, result.index) == (State.FOCUSED, pytest.approx(NEAR, abs=1))
+    assert result.roi is not None
+    assert abs(result.roi.x + result.roi.w / 2 - 256) < 32
+    assert abs(result.roi.y + result.roi.h / 2 - 256) < 32
+    assert focus(buttons, grid=GRID, subject="largest").index == pytest.approx(FAR, abs=1)
+
+
+def test_focus_finds_the_depths_that_a_map_finds(buttons: np.ndarray) -> None:
+    mapped, found = focus_map(buttons, grid=GRID, size=64, stride=32).depths, focus(buttons, grid=GRID).depths
+    assert sorted(one.index for one in mapped) == pytest.approx(sorted(one.index for one in found), abs=1)
+    assert mapped[0].share > 0.8
+    (near,) = (one for one in mapped if one.index > MIDWAY + 4)
+    assert near.centre == max(one.centre for one in mapped) > 0.5
+    assert abs(near.roi.x + near.roi.w / 2 - 256) < 32
+
+
+def test_a_depth_that_covers_the_middle_is_judged_there() -> None:
+    """And not aside, where it has its largest rectangle."""
+    tiles = tiles_at([[4] * 8] * 4 + [[20, 20, 20, 4, 4, 20, 20, 20]] * 4)
+    far, near = sorted(find_depths(tiles, (8, 8), FRAME), key=lambda one: one.index)
+    assert far.roi == Roi(48, 0, 32, 128)
+    assert near.roi in (Roi(0, 64, 48, 64), Roi(80, 64, 48, 64))
+    cross = np.full((8, 8), 20)
+    cross[3:5], cross[:, 3:5] = 4, 4
+    far, near = sorted(find_depths(tiles_at(cross.tolist()), (8, 8), FRAME), key=lambda one: one.index)
+    assert far.centre > 0.95
+    assert far.roi in (Roi(0, 48, 128, 32), Roi(48, 0, 32, 128))
+
+
+def test_what_is_answered_alike_is_one_depth(deep: np.ndarray) -> None:
+    answers = {one: one.result for one in focus(deep, grid=GRID).depths if one.result is not None}
+    (first, told), *others = answers.items()
+    twins = {first: told, replace(first, roi=FRAME, share=first.share / 2): told, **dict(others)}
+    joined = without_twins(twins)
+    assert sorted(one.index for one in joined) == sorted(one.index for one in answers)
+    assert max(one.share for one in joined) == pytest.approx(max(1.5 * first.share, 0.5))
 
 
 def test_the_centre_is_the_default(framed: np.ndarray) -> None:

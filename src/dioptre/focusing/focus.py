@@ -31,9 +31,11 @@ from dioptre.focusing.depths import (
     Subject,
     decide,
     find_depths,
+    glimpse_depths,
     joined_on_plateau,
     need_order,
     to_subject,
+    without_twins,
 )
 from dioptre.focusing.inputs import (
     Pixels,
@@ -320,15 +322,18 @@ class FocusJob:
         A network looks at patches and knows no depths: of a picture that is large enough, the default measure
         finds them, and the network answers for each.
         """
-        depths = whole.depths if len(whole.depths) > 1 else ()
+        depths: tuple[Depth, ...] = ()
         if self.focuser.is_network:
             depths = self._depths_for_network(slices, roi)
-        elif depths or Reason.SEVERAL_DEPTHS in whole.reasons:
-            depths = self._fine_depths(slices, roi, self.focuser) or depths
+        elif len(whole.depths) > 1 or Reason.SEVERAL_DEPTHS in whole.reasons:
+            depths = self._fine_depths(slices, roi, self.focuser)
         depths = joined_on_plateau(depths, whole.verdict.plateau)
-        depths = depths if len(depths) > 1 else ()
-        found = self.regions(slices, [one.roi for one in depths]) if depths else []
-        return {depth: replace(one, depths=()) for depth, one in zip(depths, found, strict=True)}
+        if len(depths) < 2:
+            return {}
+        found = self.regions(slices, [one.roi for one in depths])
+        told = {depth: replace(one, depths=()) for depth, one in zip(depths, found, strict=True)}
+        apart = without_twins(told)
+        return apart if len(apart) > 1 else {}
 
     def _depths_for_network(self, slices: Slices, roi: Roi | None) -> tuple[Depth, ...]:
         """Returns the depths of a large region that the network can see; none if they are not several."""
@@ -343,11 +348,10 @@ class FocusJob:
         """Returns the depths of a region as finer tiles show them; none if these do not tell several."""
         part = to_region(slices, window_of(roi, slices.shape))
         rows, cols = part.window.shape
-        layout = tile_layout(rows, cols, *FINE_TILES)
-        if layout == tile_layout(rows, cols) or 0 in layout:
-            return ()
+        coarse, fine = tile_layout(rows, cols), tile_layout(rows, cols, *FINE_TILES)
+        layout = max(coarse[0], fine[0]), max(coarse[1], fine[1])
         if focuser.refusal(self.grid, (rows // layout[0], cols // layout[1]), slices.views):
-            return ()
+            layout = coarse
         if focuser.by_slice:
             curves = measure_tiles(slices, part, focuser, layout, self.near_first)
         else:
@@ -426,7 +430,7 @@ class FocusJob:
         result = self._result(curve, verdict, roi, at)
         if parts is None or roi is None:
             return result
-        return replace(result, depths=find_depths(parts, tile_layout(roi.h, roi.w), roi))
+        return replace(result, depths=glimpse_depths(parts, roi))
 
     def _judged(self, posterior: Posterior, found: MeasuredRegion, at: Any) -> Verdict:
         """Returns the verdict on a posterior, of looks or of a whole stack."""
