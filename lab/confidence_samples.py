@@ -110,7 +110,8 @@ def scene_samples(trial: Trial, scene: int) -> Samples:
             bad = replace(one, sweep=fault.apply(one.sweep, other.sweep, rng))
             clean = fault.name == CLEAN and bool(bad.sweep.sharp)
             for key, observation, right in _answers(trial, fault, bad, rng):
-                sample = Sample(observation, right.nearest(observation.answer), clean, scene)
+                truth = right.nearest(observation.answer)
+                sample = Sample(observation, None if truth is None else round(truth), clean, scene)
                 found.setdefault(f"{key}/{observation.kind}", []).append(sample)
     return found
 

@@ -26,30 +26,30 @@ class Sweep:
 
     Attributes:
         pixels: Both views of every slice, linear, 1 at white.
-        sharp: The positions at which an answer is right; outside of the ladder if the subject lies beyond its
-            end, none if there is nothing to focus on.
+        sharp: The fractional indices at which something is sharp; outside of the ladder if the subject lies
+            beyond its end, none if there is nothing to focus on.
     """
 
     pixels: Pixels
-    sharp: tuple[int, ...]
+    sharp: tuple[float, ...]
 
     @property
     def slices(self) -> int:
         """How many there are."""
         return len(self.pixels)
 
-    def nearest(self, answer: int) -> int | None:
-        """Returns the right position that is nearest to an answer; None if there is none."""
+    def nearest(self, answer: int) -> float | None:
+        """Returns the right place that is nearest to an answer; None if there is none."""
         return min(self.sharp, key=lambda one: abs(answer - one), default=None)
 
-    def error(self, answer: int) -> int | None:
+    def error(self, answer: int) -> float | None:
         """Returns how many indices an answer is off; None if no answer is right."""
         right = self.nearest(answer)
         return None if right is None else answer - right
 
     def every(self, stride: int, begin: int = 0) -> "Sweep":
         """Returns the sweep of every so many slices, counted anew."""
-        sharp = tuple(round((one - begin) / stride) for one in self.sharp)
+        sharp = tuple((one - begin) / stride for one in self.sharp)
         return Sweep(self.pixels[begin::stride], sharp)
 
 
@@ -356,8 +356,8 @@ def shuffled(sweep: Sweep, _other: Sweep, rng: Rng) -> Sweep:
     order = np.arange(sweep.slices)
     order = np.array(sorted(order, key=str)) if rng.random() < 0.3 else rng.permutation(order)
     places = np.argsort(order)
-    inside = (min(max(one, 0), sweep.slices - 1) for one in sweep.sharp)
-    return Sweep(sweep.pixels[order], tuple(int(places[one]) for one in inside))
+    inside = (min(max(round(one), 0), sweep.slices - 1) for one in sweep.sharp)
+    return Sweep(sweep.pixels[order], tuple(float(places[one]) for one in inside))
 
 
 def views_exchanged(sweep: Sweep, _other: Sweep, _rng: Rng) -> Sweep:

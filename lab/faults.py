@@ -5,14 +5,17 @@
     python -m lab.faults --json > faults.json
 
 A method is a key, with the number of looks after an @: 0 for the whole stack. Few looks begin at a position
-drawn for each stack, and are taken as by a lens (`Autofocus`). An error is counted from where the picture is
-sharp, which the simulated lens's own error moves; `--against label` counts from the label, `--against any`
-from the nearest depth that some part of the picture has.
+drawn for each stack, and are taken as by a lens (`Autofocus`). An error is counted from the nearest depth
+that covers a tenth of the picture (`dioptre.miss`), where the simulated lens with its own error has it sharp;
+`--against sharp` counts from the median depth, `--against label` from the label.
 
     focused  share of answers that are called FOCUSED
-    false    share that are FOCUSED and more than 4 indices off, or where there is nothing to focus on
-    ECE      expected calibration error of confidence, the probability that an answer is at most 1 index off
+    misses   share that are more than 4 indices off, or where there is nothing to focus on
+    false    share that are FOCUSED and misses
+    right    share that are sharp: at most 2 indices off
+    ECE      expected calibration error of confidence, the probability that an answer is sharp
     AUROC    how often a right answer's confidence is higher than a wrong one's
+    A.miss   how often a miss has a higher risk than another answer
 
 Rows that so few looks cannot decide are named, and do not count among those that can be. The stacks are of
 the test split; the table of confidence is fitted on others, of the validation split
@@ -34,11 +37,12 @@ from dioptre.autofocus.search import NEVER
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.confidence.model import RISK
 from dioptre.confidence.reasons import State
-from dioptre.evaluate.calibration_metrics import MISS, RIGHT, auroc, reliability
+from dioptre.evaluate.calibration_metrics import auroc, reliability
 from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.focus import DEFAULT_METHOD, focus
 from dioptre.methods import find_method
 from dioptre.methods.base import ANY, WHOLE
+from dioptre.miss import MISS_STEPS, SHARP_STEPS
 from dioptre.pipeline.executors import local_executor, run_pieces
 from dioptre.pipeline.settings import Simulation, split_list
 from dioptre.pipeline.simulate import PATCHES_PER_SCENE
@@ -81,7 +85,7 @@ class Outcome:
 
     fault: str
     method: str
-    error: int | None
+    error: float | None
     focused: bool
     confidence: float
     risk: float
@@ -91,13 +95,18 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Whether it is at most one index off."""
-        return self.error is not None and abs(self.error) <= RIGHT
+        """Whether something is sharp there."""
+        return self.error is not None and abs(self.error) <= SHARP_STEPS
+
+    @property
+    def missed(self) -> bool:
+        """Whether nothing is sharp anywhere near it."""
+        return self.error is None or abs(self.error) > MISS_STEPS
 
     @property
     def false(self) -> bool:
         """Whether it is trusted, and should not be."""
-        return self.focused and (self.error is None or abs(self.error) > MISS)
+        return self.focused and self.missed
 
 
 def outcome(fault: Fault, one: SimulatedSweep, ask: Ask, start: int, risk: float) -> Outcome:
@@ -186,29 +195,34 @@ class FaultLine:
     decidable: bool
     count: int
     focused: float
+    misses: float
     false: float
     confidence: float
     right: float
     calibration_error: float
     auroc: float | None
+    miss_auroc: float | None
 
     @classmethod
     def of(cls, method: str, fault: str, some: Sequence[Outcome]) -> "FaultLine":
         """Returns the row of some outcomes."""
         confidence = np.array([one.confidence for one in some])
         right = np.array([one.right for one in some])
-        ranks = auroc(confidence, right)
+        missed = np.array([one.missed for one in some])
+        ranks, miss_ranks = auroc(confidence, right), auroc(np.array([one.risk for one in some]), missed)
         return cls(
             method,
             fault,
             all(one.decidable for one in some),
             len(some),
             float(np.mean([one.focused for one in some])),
+            float(missed.mean()),
             float(np.mean([one.false for one in some])),
             float(confidence.mean()),
             float(right.mean()),
             reliability(confidence, right).error,
             None if np.isnan(ranks) else ranks,
+            None if np.isnan(miss_ranks) else miss_ranks,
         )
 
 
@@ -226,16 +240,17 @@ def table(outcomes: Sequence[Outcome]) -> Iterator[FaultLine]:
 def print_table(lines: Sequence[FaultLine]) -> None:
     """Prints the rows, a table for each method."""
     for method in dict.fromkeys(line.method for line in lines):
-        heads = ("stacks", "focused", "false", "conf", "right", "ECE", "AUROC")
+        heads = ("stacks", "focused", "misses", "false", "conf", "right", "ECE", "AUROC", "A.miss")
         print(f"\n{method:<28}" + "".join(f"{head:>9}" for head in heads))
         for line in lines:
             if line.method == method:
-                shares = (line.focused, line.false, line.confidence, line.right, line.calibration_error)
-                ranks = "" if line.auroc is None else f"{line.auroc:.2f}"
+                rates = (line.focused, line.misses, line.false)
+                shares = (*rates, line.confidence, line.right, line.calibration_error)
+                ranks = ["" if one is None else f"{one:.2f}" for one in (line.auroc, line.miss_auroc)]
                 note = "" if line.decidable or line.fault == ALL else "  undecidable"
                 print(
                     f"{line.fault:<28}{line.count:>9}" + "".join(f"{one:>9.3f}" for one in shares)
-                    + f"{ranks:>9}{note}"
+                    + "".join(f"{one:>9}" for one in ranks) + note
                 )  # fmt: skip
 
 
@@ -249,7 +264,7 @@ def main() -> None:
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--seed", type=int, default=4000)
     parser.add_argument("--risk", type=float, default=RISK)
-    parser.add_argument("--against", choices=get_args(Against), default="sharp")
+    parser.add_argument("--against", choices=get_args(Against), default="any")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()

@@ -40,12 +40,11 @@ from dioptre.confidence.reasons import State
 from dioptre.focusing.focus import focus
 from dioptre.focusing.score_slices import slice_scores
 from dioptre.methods import best_index, find_method
+from dioptre.miss import COVERED_SHARE, MISS_STEPS
 from dioptre.pipeline.executors import local_executor, run_pieces
 from dioptre.stack import VIEW_CODES, FocalStack
 
 SEED = 50_000  # of the first camera: apart from those that rules were found on
-MISS = 4
-SHARE = 0.1  # of a region: what is less is nothing to be focused on
 BEST = "local-norm-dist-sq-4"
 EDGES = "gradient-magnitude-mean"
 DISPARITY = "dioptre-zncc-disparity"
@@ -216,16 +215,16 @@ def sharp_share(camera: SimulatedCamera, index: int) -> float:
     depths = camera.stage.scene.depth_map(camera.stage.view.size)
     truly = [camera.lens.rest(at) for at in range(len(camera.grid))]
     places = np.interp(depths.ravel(), truly, np.arange(len(truly)))
-    return float(np.mean(np.abs(places - index) <= MISS))
+    return float(np.mean(np.abs(places - index) <= MISS_STEPS))
 
 
 def line(name: str, found: list[RunOutcome]) -> str:
     """Returns a row of the table."""
     error, focused = np.array([one.error for one in found]), np.array([one.focused for one in found])
     within = [100 * float(np.mean(error <= one)) for one in (1, 2)]
-    false = 100 * float(np.mean(focused & (error > MISS)))
+    false = 100 * float(np.mean(focused & (error > MISS_STEPS)))
     sharp = np.array([one.sharp for one in found])
-    blurred = 100 * float(np.mean(focused & (error > MISS) & (sharp < SHARE)))
+    blurred = 100 * float(np.mean(focused & (error > MISS_STEPS) & (sharp < COVERED_SHARE)))
     mean = [float(np.mean([getattr(one, name) for one in found])) for name in ("frames", "travel", "seconds")]
     middle = float(np.median([one.frames for one in found]))
     sure = error[focused]

@@ -9,12 +9,12 @@ from jaxtyping import Float32
 from dioptre.optics import CameraModel
 from dioptre.pipeline.settings import Simulation
 from dioptre.pipeline.simulate import simulate_patch
-from dioptre.simulate.layout import beyond
+from dioptre.simulate.layout import depth_to_index
 from dioptre.simulate.sensor import native_to_pixels
 from dioptre.stack import FocalStack
 from lab.degradations import Sweep
 
-Against = Literal["sharp", "label", "any"]  # what an error is counted from
+Against = Literal["any", "sharp", "label"]  # what an error is counted from
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,22 +40,21 @@ class SimulatedSweep:
         return FocalStack.full(self.seen(views)[None], grid, np.array([self.where]))
 
 
-def simulated_sweep(simulation: Simulation, index: int, against: Against = "sharp") -> SimulatedSweep:
+def simulated_sweep(simulation: Simulation, index: int, against: Against = "any") -> SimulatedSweep:
     """Returns one patch of a simulation.
 
     Args:
         simulation: Which.
         index: Which of its patches.
-        against: Whether the right position is where the picture is sharp, which the lens's error moves; the
-            label, which knows nothing of that; or any at which some part of the picture is sharp.
+        against: Whether right is any place at which a depth that covers a tenth of the picture is sharp
+            (`dioptre.miss`); where its median depth is, which the lens's error moves too; or the label, which
+            knows nothing of that error.
     """
     camera = CameraModel.pixel3()
     patch, row = simulate_patch(camera, simulation, index)
     x, y = (float(str(row[name])) for name in ("where_x", "where_y"))
-    error = 0.0 if against == "label" else patch.lens_error
-    right = (patch.depth, *(patch.depths if against == "any" else ()))
-    sharp = [
-        float(camera.grid.dioptres_to_index(one)) + beyond(camera.grid, one) - error
-        for one in (right if patch.focusable else ())
-    ]
-    return SimulatedSweep(Sweep(native_to_pixels(patch.native), tuple(map(round, sharp))), (x, y))
+    sharp = patch.sharp_at
+    if against != "any" and patch.focusable:
+        error = patch.lens_error if against == "sharp" else 0.0
+        sharp = (float(depth_to_index(camera.grid, patch.depth)) - error,)
+    return SimulatedSweep(Sweep(native_to_pixels(patch.native), sharp), (x, y))

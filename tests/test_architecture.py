@@ -12,7 +12,7 @@ ORDER = (
     ("resources",),
     ("grid",),
     ("optics", "rig"),
-    ("stack", "posterior"),
+    ("stack", "posterior", "miss"),
     ("methods", "simulate", "groundtruth", "stacks"),
     ("store",),
     ("cameras",),

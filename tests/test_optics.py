@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from dioptre.errors import FileError, InputError
 from dioptre.grid import FocusGrid
 from dioptre.optics import (
+    STEP_PX,
     CameraModel,
     blur_to_depth,
     breathing,
@@ -27,6 +28,7 @@ from dioptre.optics import (
     focus_to_extension_um,
     focus_to_magnification,
     magnification_to_focus,
+    steps_per_index,
 )
 
 LEARNAF = FocusGrid.learnaf()
@@ -364,7 +366,7 @@ def test_a_camera_comes_back_from_its_file(camera: CameraModel, tmp_path: Path) 
 
 
 def test_a_camera_s_grid_goes_from_far_to_near() -> None:
-    with pytest.raises(InputError, match=r"goes from far to near, not from 9\.80296 to 0\.255694 dioptres"):
+    with pytest.raises(InputError, match=r"from far \(index 0\) to near, not from 9\.80296 to 0\.255694"):
         replace(PHONE, grid=FocusGrid.learnaf().turned())
 
 
@@ -423,3 +425,10 @@ def test_dioptres_are_not_negative_but_rounding_is_forgiven() -> None:
     assert grid.index_to_metres(0) == np.inf
     with pytest.raises(InputError, match=r"0 \(infinity\) or more, not -0\.1"):
         FocusGrid.of_dioptres(np.array([-0.1, 0.0, 0.1]))
+
+
+def test_an_index_of_the_published_grid_is_a_step() -> None:
+    assert pytest.approx(0.589, abs=5e-4) == STEP_PX
+    assert steps_per_index(CameraModel.pixel3()) == 1
+    finer = replace(CameraModel.pixel3(), grid=FocusGrid.uniform(n=97))
+    assert steps_per_index(finer) == pytest.approx(0.5, rel=0.01)

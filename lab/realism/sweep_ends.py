@@ -30,13 +30,13 @@ def answers(stacks: int, windows: int) -> Iterator[tuple[str, int, FocusResult]]
     rng = np.random.default_rng(SEED)
     simulation = Simulation(stacks, SEED, split="validation", featureless=0.0)
     for index in range(stacks):
-        sweep = simulated_sweep(simulation, index).sweep
+        sweep = simulated_sweep(simulation, index, "sharp").sweep
         green = sweep.pixels.mean(axis=1)
         for _ in range(windows):
             length = int(rng.integers(SHORTEST, len(green) + 1))
             begin = int(rng.integers(0, len(green) - length + 1))
             for key in METHODS:
-                yield key, sweep.sharp[0] - begin, focus(green[begin : begin + length], key)
+                yield key, round(sweep.sharp[0]) - begin, focus(green[begin : begin + length], key)
 
 
 def main() -> None:

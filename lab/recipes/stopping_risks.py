@@ -28,12 +28,12 @@ from dioptre.cameras.simulated import draw_camera
 from dioptre.focusing.arguments import SEVERAL_LOOKS
 from dioptre.methods import find_method
 from dioptre.methods.base import best_index
+from dioptre.miss import MISS_STEPS
 from dioptre.optics import CameraModel
 from dioptre.posterior import DepthPrior, Posterior
 from dioptre.stack import FocalStack
 
 SEED = 2000  # of the first camera: apart from those of the benchmark
-MISS = 4
 BOUNDS = (1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0)
 
 
@@ -106,7 +106,7 @@ def print_shares(found: list[list[State]], views: int) -> None:
     """Prints how many answers with at most some expected error are misses, and what is said of them."""
     states = [one for states in found for one in states[1:]]
     expected = np.array([one.expected for one in states])
-    missed = np.array([one.error > MISS for one in states])
+    missed = np.array([one.error > MISS_STEPS for one in states])
     print(f"{'expected':>9}{'answers %':>11}{'misses %':>10}{'risk %':>8}")
     for bound in BOUNDS:
         taken = expected <= bound
@@ -120,7 +120,9 @@ def print_stops(found: list[list[State]]) -> None:
     for bound in BOUNDS:
         ends = [next((one for one in states[1:] if one.expected <= bound), states[-1]) for states in found]
         error, sure = np.array([one.error for one in ends]), np.array([one.expected <= bound for one in ends])
-        rates = [100 * float(np.mean(one)) for one in (error <= 1, error <= 2, sure, sure & (error > MISS))]
+        rates = [
+            100 * float(np.mean(one)) for one in (error <= 1, error <= 2, sure, sure & (error > MISS_STEPS))
+        ]
         frames, travel = (float(np.mean([getattr(one, key) for one in ends])) for key in ("frames", "travel"))
         print(
             f"{bound:8.1f}{rates[0]:8.1f}{rates[1]:8.1f}{rates[2]:9.1f}{rates[3]:9.2f}"

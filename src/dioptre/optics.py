@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float
@@ -218,6 +218,17 @@ def depth_to_blur(camera: CameraModel, focus: Reals, depth: Reals) -> Reals:
     return _blur_gain(camera, focus) * (focus - depth)
 
 
+def blur_per_index_px(camera: CameraModel) -> float:
+    """Returns the diameter in pixels of the blur that a move by one index adds, the mean over the grid."""
+    focus = camera.grid.dioptres
+    return float(np.mean(np.abs(depth_to_blur(camera, focus[1:], focus[:-1]))))
+
+
+def steps_per_index(camera: CameraModel) -> float:
+    """Returns how many steps of blur an index of a camera's grid is; 1 on the published grid."""
+    return blur_per_index_px(camera) / STEP_PX
+
+
 def blur_to_depth(camera: CameraModel, focus: Reals, blur: Reals) -> Reals:
     """Returns the depth in dioptres of an object whose signed blur diameter is `blur` pixels."""
     return focus - blur / _blur_gain(camera, focus)
@@ -231,3 +242,6 @@ def depth_to_disparity(camera: CameraModel, focus: Reals, depth: Reals) -> Reals
 def disparity_to_depth(camera: CameraModel, focus: Reals, disparity: Reals) -> Reals:
     """Returns the depth in dioptres of an object whose views differ by `disparity` pixels."""
     return blur_to_depth(camera, focus, disparity / camera.split)
+
+
+STEP_PX: Final = blur_per_index_px(CameraModel.pixel3())  # of blur diameter, a step: 0.589

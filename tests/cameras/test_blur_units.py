@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dioptre.cameras.blur_units import SHARP_PX, STEP_PX, WINDOW, BlurSteps, StepWindow
+from dioptre.cameras.blur_units import SHARP_PX, WINDOW, BlurSteps, StepWindow
 from dioptre.cameras.camera_files import CameraOptics, describe
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import FileError, InputError
 from dioptre.grid import FocusGrid
-from dioptre.optics import CameraModel, blur_in_focus, depth_to_blur
+from dioptre.optics import STEP_PX, CameraModel, blur_in_focus, depth_to_blur
 from dioptre.posterior import DepthPrior, Posterior
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.psf import PointSpread

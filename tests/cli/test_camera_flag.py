@@ -8,12 +8,13 @@ import pytest
 
 from dioptre import METHODS
 from dioptre.autofocus import autofocus
-from dioptre.cameras.blur_units import STEP_PX, WINDOW
+from dioptre.cameras.blur_units import WINDOW
 from dioptre.cli import main
 from dioptre.cli.console import FOCUSED
 from dioptre.focusing import focus
 from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS
 from dioptre.methods.base import ANY, Method
+from dioptre.optics import STEP_PX
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
 from tests.cli.command_line import refused, run_json

@@ -78,6 +78,10 @@ def write_patches(folder: Path, simulated: bool) -> PatchStore:
         }
         if simulated:
             row |= {"depth": float(GRID.dioptres[at]), "lens_error": [2.0, -2.0][at % 2], "light": "dark"}
+            row |= {
+                "sharp_at": [[at - 0.25, at + 4.0], []][at == 5],
+                "sharp_share": [[0.6, 0.3], []][at == 5],
+            }
         rows.append(row)
     writer = StoreWriter(folder, form, {}, 6, shard_size=6)
     writer.missing_shards()
@@ -166,3 +170,17 @@ def test_a_simulated_store_knows_which_patches_are_in_the_central_crop(tmp_path:
     writer.finish()
     table = predict(open_patches(tmp_path / "s"), np.arange(4), ["intensity-variance"], np.array([0]), EVEN)
     assert table["in_crop"].to_pylist() == [False, True, True, False]
+
+
+@pytest.mark.usefixtures("fakes")
+def test_a_distance_is_to_the_nearest_depth_that_counts(store: PatchStore) -> None:
+    table = predict(store, np.array([2, 5]), ["one"], np.array([0, 4, 7]), EVEN).to_pylist()
+    found = [(row["predicted"], row["sharp_distance"]) for row in table if row["method"] == "one"]
+    assert found == [(1, 0.75), (5, 1.0), (8, 2.0), (1, None), (5, None), (8, None)]
+
+
+@pytest.mark.usefixtures("fakes")
+def test_where_depths_are_not_known_the_label_is_the_only_one(tmp_path: Path) -> None:
+    store = write_patches(tmp_path / "real", simulated=False)
+    table = predict(store, np.array([2]), ["one"], np.array([0, 7]), EVEN).to_pylist()
+    assert [row["sharp_distance"] for row in table] == [1.0, 6.0]

@@ -242,14 +242,19 @@ def test_predictions_beyond_the_ladder_are_refused() -> None:
         counted(rows_of("wavelet-sum-2", "I*", 0, [30]))
 
 
-def test_where_the_picture_is_sharp_is_what_confidence_is_about() -> None:
+def test_confidence_is_about_the_nearest_depth_and_not_about_the_label() -> None:
     rows = [
-        row | {"sharp": sharp, "state": "focused", "confidence": sure, "risk": 0.1}
-        for (sharp, sure) in ((26, 0.9), (None, 0.8), (20, None))
-        for row in rows_of("wavelet-sum-2", "I*", 0, [0])
+        row | {"sharp_distance": away, "state": "focused", "confidence": sure, "risk": 0.1}
+        for (away, sure) in ((1.5, 0.9), (4.5, 0.9), (None, 0.8), (30.0, None))
+        for row in rows_of("wavelet-sum-2", "I*", 0, [9])
     ]
     (trust,) = counted(rows).tally.trust.values()
-    assert (trust.answers, trust.false_confident) == (2, 1)  # an answer that nobody judged is left out
+    assert trust.answers == 3  # an answer that nobody judged is left out
+    assert trust.right.sum() == 1
+    assert trust.false_confident == 2  # one of them where nothing can be focused on
+    finer = tally([pa.Table.from_pylist(rows, schema=SCHEMA)], 49, steps_per_index=0.5)
+    (trust,) = finer.trust.values()
+    assert (trust.right.sum(), trust.false_confident) == (1, 1)
 
 
 def test_where_answers_began_is_counted() -> None:

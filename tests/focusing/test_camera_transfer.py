@@ -9,7 +9,7 @@ import pytest
 
 from dioptre.autofocus import autofocus, run
 from dioptre.autofocus.autofocus import Autofocus
-from dioptre.cameras.blur_units import STEP_PX, WINDOW, BlurSteps, StepWindow
+from dioptre.cameras.blur_units import WINDOW, BlurSteps, StepWindow
 from dioptre.cameras.camera_files import CameraOptics, describe
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.confidence.reasons import Reason, State
@@ -22,7 +22,7 @@ from dioptre.focusing.result import FocusResult
 from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
 from dioptre.methods.base import ANY, WHOLE, Method
-from dioptre.optics import CameraModel
+from dioptre.optics import STEP_PX, CameraModel
 from dioptre.posterior import DepthPrior
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack

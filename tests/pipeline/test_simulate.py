@@ -60,12 +60,24 @@ def test_a_simulated_store_opens(store: Path) -> None:
         "beyond",
         "focusable",
         "lens_error",
+        "sharp_at",
+        "sharp_share",
         "kind",
         "light",
         "device",
         "capture",
     ):
         assert len(patches.column(name)) == 3
+
+
+def test_a_simulated_store_tells_where_each_depth_is_sharp(store: Path) -> None:
+    patches = open_patches(store)
+    for row in patches.table.to_pylist():
+        assert len(row["sharp_at"]) == len(row["sharp_share"]) >= row["focusable"]
+        assert sum(row["sharp_share"]) <= 1 + 1e-9
+        if len(row["sharp_at"]) == 1 and row["beyond"] == 0:
+            label = float(patches.format.grid.dioptres_to_index(row["depth"]))
+            assert row["sharp_at"][0] == pytest.approx(label - row["lens_error"], abs=1.5)
 
 
 def test_the_same_seed_gives_the_same_bytes_with_two_workers(store: Path, tmp_path: Path) -> None:

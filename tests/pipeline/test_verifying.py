@@ -18,7 +18,7 @@ from dioptre.methods.calibration import SHIPPED
 from dioptre.methods.learned import WEIGHTS
 from dioptre.pipeline.mapping import KIND as MAP
 from dioptre.pipeline.output_files import write_all
-from dioptre.pipeline.predictions import check_predictions
+from dioptre.pipeline.predictions import check_predictions, iterate_predictions
 from dioptre.pipeline.verifying import Verified, verify
 from dioptre.store.captures import CaptureWriter
 from dioptre.store.manifest import hash_file, hash_folder, write_json
@@ -167,6 +167,8 @@ def test_predictions_without_a_column_are_refused(tmp_path: Path, column: str) -
         ("problem", "X9", "unknown problem 'X9'"),
         ("truth", -3, "truth is 0 or more, not -3"),
         ("risk", float("inf"), "risk is a finite number, not inf"),
+        ("sharp_distance", -1.5, "sharp_distance is 0 or more, not -1.5"),
+        ("sharp_distance", float("inf"), "sharp_distance is a finite number, not inf"),
         ("truth", "far", "holds string, not int16"),
         ("method", None, "the column method"),
     ],
@@ -180,6 +182,18 @@ def test_predictions_that_cannot_be_are_refused(
     pq.write_table(table.set_column(at, column, pa.array([value] * 2)), path / "predictions.parquet")
     with pytest.raises(FileError, match=told):
         check_predictions(path)
+
+
+def test_older_predictions_are_as_far_off_as_from_their_label(tmp_path: Path) -> None:
+    path = write_predictions(tmp_path / "out")
+    table = pq.read_table(path / "predictions.parquet").drop_columns(["sharp_distance"])
+    at = table.column_names.index("predicted")
+    older = table.set_column(at, "predicted", pa.array([1, 4], pa.int16()))
+    pq.write_table(older, path / "predictions.parquet")
+    check_predictions(path)
+    (found,) = iterate_predictions(path, ["method", "sharp_distance"])
+    assert found.column_names == ["method", "sharp_distance"]
+    assert found["sharp_distance"].to_pylist() == [0.0, 3.0]
 
 
 @pytest.mark.parametrize("entry", ["data", "starts", "methods", "patches"])

@@ -7,10 +7,11 @@ from dioptre.grid import FocusGrid
 from dioptre.methods import best_index, scores
 from dioptre.optics import CameraModel
 from dioptre.simulate import capture
-from dioptre.simulate.capture import Conditions, depths_within, draw_patch, draw_scene, draw_surfaces
+from dioptre.simulate.capture import Conditions, draw_patch, draw_scene, draw_surfaces
 from dioptre.simulate.depth_photograph import DepthPhotograph
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.layout import KINDS, Layout
+from dioptre.simulate.lens import Actuator
 from dioptre.simulate.light import Lighting
 from dioptre.simulate.psf import PointSpread
 from dioptre.simulate.render import PatchView
@@ -196,9 +197,63 @@ def test_photographs_with_depth_are_scenes_too(surfaces: list[np.ndarray]) -> No
     assert all(patch.depth_spread > 0 and patch.focusable for patch in found)
 
 
-def test_depths_that_fill_a_part_of_a_patch_are_told() -> None:
-    grid = CameraModel.pixel3().grid
-    depths = np.full((40, 40), 2.0)
-    depths[:, 30:] = 5.0
-    depths[0, :10] = 7.0  # fills less than a twentieth
-    assert depths_within(grid, depths) == pytest.approx((2.0, 5.0))
+# Where a patch is sharp
+
+CLEAN = replace(  # a real lens that misses its positions, but a picture that neither breathes nor wanders
+    EASY,
+    actuator=Actuator(),
+    breathing=0.0,
+    side_motion=0.0,
+    lighting=replace(EASY.lighting, shot=(0.01, 0.02)),
+)
+
+
+def index_of_sharpest_slice(patch: capture.Patch) -> int:
+    stack = FocalStack.full(native_to_pixels(patch.native)[None], CAMERA.grid)
+    return int(best_index(scores(stack, ["local-norm-dist-sq-4"])["local-norm-dist-sq-4"])[0])
+
+
+def test_the_sharpest_slice_of_a_plane_is_where_it_says(surfaces: list[np.ndarray]) -> None:
+    planes = [one for one in (draw(surfaces, seed, CLEAN) for seed in range(30)) if one.kind == "plane"]
+    assert len(planes) > 5
+    assert max(abs(one.lens_error) for one in planes) > 1.5
+    for patch in planes:
+        (at,), (share,) = patch.sharp_at, patch.sharp_share
+        assert share == 1
+        label = float(CAMERA.grid.dioptres_to_index(patch.depth))
+        assert at == pytest.approx(label - patch.lens_error, abs=1e-3)
+        assert abs(index_of_sharpest_slice(patch) - at) <= 1
+
+
+def test_the_sharpest_slice_of_any_patch_is_near_one_of_its_depths(surfaces: list[np.ndarray]) -> None:
+    off = []
+    for seed in range(24):
+        patch = draw(surfaces, seed, replace(CLEAN, layout=Layout()))
+        assert 0.1 <= sum(patch.sharp_share) <= 1 + 1e-9
+        assert list(patch.sharp_at) == sorted(patch.sharp_at)
+        off.append(min(abs(index_of_sharpest_slice(patch) - at) for at in patch.sharp_at))
+    assert np.mean(np.array(off) <= 1) > 0.7
+    assert max(off) <= 2
+
+
+def test_a_patch_of_two_things_has_two_depths(surfaces: list[np.ndarray]) -> None:
+    drawn = [draw(surfaces, seed) for seed in range(60)]
+    two = [patch for patch in drawn if patch.kind == "two"]
+    assert max(len(patch.sharp_at) for patch in two) == 2
+    apart = [patch for patch in two if len(patch.sharp_at) == 2]
+    assert len(apart) >= 2
+    assert all(sum(patch.sharp_share) > 0.9 for patch in apart)
+
+
+def test_where_nothing_can_be_focused_nothing_is_sharp(surfaces: list[np.ndarray]) -> None:
+    patch = draw(surfaces, 1, replace(EASY, featureless=1.0))
+    assert not patch.focusable
+    assert (patch.sharp_at, patch.sharp_share) == ((), ())
+
+
+def test_a_thing_beyond_the_end_is_sharp_beyond_the_end(surfaces: list[np.ndarray]) -> None:
+    beyond = replace(EASY, layout=Layout(beyond=1.0, tilt_indices=0.5))
+    for patch in (draw(surfaces, seed, beyond) for seed in range(6)):
+        if patch.kind == "plane" and abs(patch.beyond) > 1:
+            (at,) = patch.sharp_at
+            assert at == pytest.approx(patch.beyond + (48 if patch.beyond > 0 else 0), abs=0.1)

@@ -10,6 +10,7 @@ from dioptre.simulate.layout import (
     KINDS,
     Layout,
     beyond,
+    depth_to_index,
     draw_depth,
     draw_depths,
     lay_out,
@@ -88,3 +89,12 @@ def test_every_kind_has_its_layers(kind: str) -> None:
     assert bent == (kind in ("slant", "curve"))
     if bent:
         assert np.ptp(layers[-1].depth) > 0
+
+
+def test_the_index_of_a_depth_goes_on_beyond_the_ends() -> None:
+    grid = GRID
+    step = mean_step(grid)
+    inside = np.array([0.0, 7.25, 48.0])
+    np.testing.assert_allclose(depth_to_index(grid, np.asarray(grid.index_to_dioptres(inside))), inside)
+    outside = np.array([grid.dioptres[0] - 1.7 * step, grid.dioptres[-1] + 0.3 * step])
+    np.testing.assert_allclose(depth_to_index(grid, outside), [-1.7, 48.3])

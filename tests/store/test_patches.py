@@ -297,6 +297,19 @@ def test_further_columns_are_kept(tmp_path):
     assert store.column("lag").dtype == np.int64
 
 
+def test_lists_of_numbers_are_kept_empty_ones_too(tmp_path):
+    lists = [[], [-1.7, np.float64(4.25)], [3]]
+    writer = StoreWriter(tmp_path, PLAIN, {}, total=3, shard_size=1)
+    for at, sharp_at in enumerate(lists):
+        writer.write_shard(at, codes_of([at], PLAIN), [row_of(at, sharp_at=sharp_at)])
+    writer.finish()
+    store = open_patches(tmp_path)
+    assert store.table["sharp_at"].to_pylist() == [[], [-1.7, 4.25], [3.0]]
+    assert [one.tolist() for one in store.column("sharp_at")] == [[], [-1.7, 4.25], [3.0]]
+    store.verify()
+    assert store.select([2, 1]).table["sharp_at"].to_pylist() == [[3.0], [-1.7, 4.25]]
+
+
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
@@ -307,6 +320,7 @@ def test_further_columns_are_kept(tmp_path):
         ({"where_y": float("nan")}, r"where_y of a patch is in \[-1, 1\], not nan"),
         ({"scene": 7}, "scene holds str, not int64"),
         ({"depth": None}, "column depth holds .* not NoneType"),
+        ({"sharp_at": ["near"]}, r"column sharp_at holds lists of numbers, not \['near'\]"),
         ({"extra": 1.0}, "extra is not in all of them"),
     ],
 )
@@ -595,6 +609,19 @@ def test_a_manifest_nested_without_end_is_refused(store):
             "truth holds int for each patch, not s",
         ),
         (lambda table: table.set_column(5, "truth", [[None, *range(1, TOTAL)]]), "truth holds int for each"),
+        (lambda table: table.append_column("sharp_at", [[1.0] * TOTAL]), "sharp_at holds a list of numbers"),
+        (
+            lambda table: table.append_column("sharp_at", [[[None]] * TOTAL]),
+            "sharp_at holds a list of numbers",
+        ),
+        (
+            lambda table: table.append_column("sharp_at", [[None, *[[1.0]] * (TOTAL - 1)]]),
+            "sharp_at holds a list of numbers",
+        ),
+        (
+            lambda table: table.append_column("sharp_at", [[[float("nan")]] * TOTAL]),
+            "sharp_at holds finite numbers, not nan",
+        ),
     ],
 )
 def test_a_table_of_something_else_is_not_opened(store, change, told):

@@ -18,14 +18,11 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.grid import Counts, FocusGrid, Reals
-from dioptre.optics import PIXEL_PX, CameraModel, blur_in_focus, depth_to_blur
+from dioptre.optics import PIXEL_PX, STEP_PX, CameraModel, blur_in_focus
 from dioptre.posterior import DepthPrior, Posterior
 
 PHONE: Final = CameraModel.pixel3()
 WINDOW: Final = len(PHONE.grid)  # steps that a network knows
-STEP_PX: Final = float(  # blur diameter: the mean over the phone's positions, 0.589
-    np.mean(np.asarray(depth_to_blur(PHONE, PHONE.grid.dioptres[1:], PHONE.grid.dioptres[:-1])))
-)
 SHARP_PX: Final = blur_in_focus(PHONE)  # sigma
 SOFT: Final = 1.25  # times as wide in focus as on the phone: only then is a picture shrunk
 

@@ -14,11 +14,11 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float
 
-from dioptre.cameras.blur_units import SHARP_PX, STEP_PX, WINDOW
+from dioptre.cameras.blur_units import SHARP_PX, WINDOW
 from dioptre.cameras.camera_presets import MAKES
 from dioptre.errors import FileError, InputError
 from dioptre.grid import DIOPTRES, SLICE, FocusGrid, to_number
-from dioptre.optics import PIXEL_PX, CameraModel, blur_in_focus
+from dioptre.optics import PIXEL_PX, STEP_PX, CameraModel, blur_in_focus
 from dioptre.resources import read_toml
 
 ENTRIES: Final = frozenset({"name", "unit", "growth_px", "far", "near", "sharp_px", "measured"})

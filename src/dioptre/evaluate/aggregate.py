@@ -19,8 +19,8 @@ from dioptre.evaluate.predict import NO_START
 from dioptre.store.parquet import pa, pc
 
 READ: Final = (
-    "method", "problem", "steps", "scene", "patch", "start", "predicted", "truth", "sharp", "state",
-    "confidence", "risk", "in_crop", "light",
+    "method", "problem", "steps", "scene", "patch", "start", "predicted", "truth", "sharp_distance",
+    "state", "confidence", "risk", "in_crop", "light",
 )  # fmt: skip  # columns of predictions
 SUMMED: Final = ("exact", "within_1", "within_2", "within_4", "size", "square", "answers")
 
@@ -70,6 +70,7 @@ class Aggregate:
     Attributes:
         positions: Of the ladder.
         examples: Patches whose answers are kept one by one.
+        steps_per_index: How many steps of blur an index is.
         sums: For each kind and scene, what is summed over its answers.
         by_start: For each method with one look, (start, truth): the answers, and their errors' sizes.
         trust: For each method and number of looks, what was believed of its answers.
@@ -78,6 +79,7 @@ class Aggregate:
 
     positions: int
     examples: Collection[int] = ()
+    steps_per_index: float = 1.0
     sums: dict[AnswerKind, dict[str, Int[np.ndarray, " 7"]]] = field(default_factory=dict)
     by_start: dict[str, Float[np.ndarray, "2 n n"]] = field(default_factory=dict)
     trust: dict[tuple[str, int], ConfidenceCounts] = field(default_factory=dict)
@@ -144,12 +146,12 @@ class Aggregate:
         self.by_start[method] = self.by_start.get(method, 0) + np.stack(both).astype(np.float64)
 
     def _add_trust(self, judged: pa.Table) -> None:
-        right = pc.coalesce(judged["sharp"], judged["truth"]).to_numpy().astype(np.float64)
-        errors = judged["predicted"].to_numpy() - right
+        away = pc.fill_null(judged["sharp_distance"], np.inf).to_numpy().astype(np.float64)
+        away *= self.steps_per_index
         confidence, risk = (judged[name].to_numpy().astype(np.float64) for name in ("confidence", "risk"))
         focused = pc.equal(judged["state"], "focused").to_numpy()
         for kind, rows in _by_method(judged):
-            found = ConfidenceCounts.of(confidence[rows], risk[rows], errors[rows], focused[rows])
+            found = ConfidenceCounts.of(confidence[rows], risk[rows], away[rows], focused[rows])
             self.trust[kind] = self.trust[kind] + found if kind in self.trust else found
 
     def _add_choices(self, batch: pa.Table) -> None:
@@ -175,15 +177,21 @@ def _by_method(batch: pa.Table) -> Iterator[tuple[tuple[str, int], Int[np.ndarra
         yield (encoded.dictionary[number].as_py(), looks), rows
 
 
-def tally(batches: Iterable[pa.Table], positions: int, examples: Collection[int] = ()) -> Aggregate:
+def tally(
+    batches: Iterable[pa.Table],
+    positions: int,
+    examples: Collection[int] = (),
+    steps_per_index: float = 1.0,
+) -> Aggregate:
     """Returns predictions, counted.
 
     Args:
         batches: Tables with the columns of READ; one at a time is in memory.
         positions: Of the ladder.
         examples: Patches whose answers are kept one by one.
+        steps_per_index: How many steps of blur an index is.
     """
-    found = Aggregate(positions, examples)
+    found = Aggregate(positions, examples, steps_per_index)
     for batch in batches:
         found.add(batch)
     return found

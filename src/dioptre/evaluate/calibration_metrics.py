@@ -1,8 +1,9 @@
 """Is confidence true? Numbers about what was believed of answers, and what became of them.
 
-An answer is **right** if it is at most one index off, and a **miss** if it is more than four off; confidence
-is the believed probability of the first, risk that of the second. This module knows nothing of methods, files
-or pictures.
+What is counted is defined in `dioptre.miss`: an answer is **right** if it is sharp, within two steps of a
+depth that covers a tenth of its region, and a **miss** if it is more than four steps from all of these.
+Confidence is the believed probability of the first, risk the share of the second among answers that are as
+sure. This module knows nothing of methods, files or pictures.
 """
 
 from dataclasses import dataclass, fields
@@ -11,8 +12,8 @@ from typing import Final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-RIGHT: Final = 1  # indices
-MISS: Final = 4
+from dioptre.miss import MISS_STEPS, SHARP_STEPS
+
 BINS: Final = 10
 
 Numbers = Float[np.ndarray, " answer"]
@@ -104,16 +105,16 @@ class ConfidenceCounts:
     false_confident: int
 
     @classmethod
-    def of(cls, confidence: Numbers, risk: Numbers, errors: Numbers, focused: Flags) -> "ConfidenceCounts":
+    def of(cls, confidence: Numbers, risk: Numbers, away: Numbers, focused: Flags) -> "ConfidenceCounts":
         """Returns what answers were worth.
 
         Args:
             confidence: Of each answer.
             risk: Likewise.
-            errors: How many indices it was off where the picture was sharp, or the label if that is unknown.
+            away: How many steps it was from the nearest depth that counts; infinite without any.
             focused: Whether it was called focused.
         """
-        right, missed = np.abs(errors) <= RIGHT, np.abs(errors) > MISS
+        right, missed = away <= SHARP_STEPS, away > MISS_STEPS
         sure, risky = _fine(confidence), _fine(risk)
         return cls(
             _counted(sure),
@@ -144,6 +145,10 @@ class ConfidenceCounts:
     def auroc(self) -> float:
         """Returns how often a right answer was surer than a wrong one; those of a bin are as sure."""
         return _auroc(self.right, self.count - self.right)
+
+    def miss_auroc(self) -> float:
+        """Returns how often a miss was riskier than another answer; those of a bin are as risky."""
+        return _auroc(self.missed, self.risked - self.missed)
 
     def risk_coverage(self) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, " bin"]]:
         """Returns the share of answers that are accepted as more risk is taken, and the misses among them."""

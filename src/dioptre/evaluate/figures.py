@@ -129,7 +129,9 @@ def reliability_diagram(curves: Mapping[str, Reliability]) -> "Figure":
     for at, (name, one) in enumerate(curves.items()):
         told = one.count >= ENOUGH
         axes.plot(one.believed[told], one.found[told], marker="o", markersize=3.5, **stroke(at), label=name)
-    axes.set(xlabel="confidence", ylabel="share at most 1 index off", xlim=(0, 1), ylim=(0, 1))
+    axes.set(
+        xlabel="confidence", ylabel="share that is sharp (at most 2 steps off)", xlim=(0, 1), ylim=(0, 1)
+    )
     return finish(figure, axes, beside=True)
 
 
@@ -141,7 +143,9 @@ def risk_coverage_curves(
     axes = figure.add_subplot()
     for at, (name, (coverage, misses)) in enumerate(curves.items()):
         axes.plot(coverage, misses, **stroke(at), label=name)
-    axes.set(xlabel="share of answers accepted", ylabel="share of those that are misses")
+    axes.set(
+        xlabel="share of answers accepted", ylabel="share of those that are misses (more than 4 steps off)"
+    )
     axes.set(xlim=(0, 1), ylim=(0, None))
     return finish(figure, axes, beside=True)
 

@@ -15,12 +15,15 @@ NAMES = ("exact", "within_1", "within_2", "within_4", "mae", "rmse")
 LATEX_TINTS = ("", r"\cellcolor{red!40}", r"\cellcolor{orange!40}", r"\cellcolor{yellow!50}")
 LATEX_SPECIAL = {"≤": r"$\leq$", "†": r"$^\dagger$", "σ": r"$\sigma$", "ℓ": r"$\ell$", "ε": r"$\epsilon$"}
 TRUST_NOTE = (
-    "Confidence is the probability of being at most 1 index off where the picture is sharp (the label, "
-    "if that is not known); a false-confident answer is called focused and is more than 4 off."
+    "Confidence is the probability that the answer is sharp: at most 2 steps (of 0.6 px of blur, on the "
+    "published grid 1 index each) from a depth that covers a tenth of the patch; where depths are not known, "
+    "from the label. A miss is more than 4 steps from every such depth; a false-confident answer is called "
+    "focused and is a miss. Calibration error and AUROC are those of confidence."
 )
 RISK_NOTE = (
     "What a risk costs: for each risk of a miss that is accepted, the share of answers that are then called "
-    "focused, and in brackets the share of misses (more than 4 indices off) among those."
+    "focused, and in brackets the share of misses (more than 4 steps from every depth that covers a tenth of "
+    "the patch) among those."
 )
 
 Trusts = Mapping[tuple[str, int], ConfidenceCounts]

@@ -27,6 +27,7 @@ from dioptre.grid import FocusGrid
 from dioptre.methods import best_index, find_method, scores, tile_curves
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.methods.tiles import tiles_of
+from dioptre.miss import distance_to_nearest
 from dioptre.posterior import DepthPrior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
@@ -39,6 +40,7 @@ NO_START = -1  # the start of a method that sees the whole stack
 SHARED = ""  # in costs, what belongs to no method alone
 MOST_LOOKS = 3  # that a method for any number leads itself to; it is also asked with all
 
+SHARP_DISTANCE = "sharp_distance"
 SCHEMA = pa.schema(
     [
         ("method", pa.string()),
@@ -51,11 +53,11 @@ SCHEMA = pa.schema(
         ("start", pa.int16()),
         ("predicted", pa.int16()),
         ("truth", pa.int16()),
-        ("sharp", pa.int16()),  # where the picture is sharp, which the lens's error moves; null if not known
+        (SHARP_DISTANCE, pa.float32()),  # indices to the nearest depth that counts (`miss`); null without any
         ("state", pa.string()),  # "focused" or "failed"; "" if nobody judged
         ("confidence", pa.float32()),
         ("expected_error", pa.float32()),  # indices; null if nobody judged
-        ("risk", pa.float32()),  # the probability of a miss by more than 4 of 49 indices
+        ("risk", pa.float32()),  # the share of misses among answers that are as sure
         ("identity", pa.string()),  # the hash of a network; "" for a formula
         ("prior", pa.string()),
         ("in_crop", pa.bool_()),
@@ -290,14 +292,36 @@ def _table(
         **_judged(answers.verdicts, count),
     }
     columns["in_crop"] = in_crop_of(store)[each]
-    sharp = oracle_answers(store, each)
-    columns["sharp"] = [None] * count if sharp is None else sharp
+    columns[SHARP_DISTANCE] = sharp_distances(store, each, answers.predicted.ravel())
     for name in ("split", "scene", "capture", "truth"):
         columns[name] = store.table.column(name).take(pa.array(each))
     for name, default in DEFAULTS.items():
         known = name in store.table.column_names
         columns[name] = store.table.column(name).take(pa.array(each)) if known else [default] * count
     return pa.table({field.name: columns[field.name] for field in SCHEMA}).cast(SCHEMA)
+
+
+def sharp_distances(
+    store: PatchStore, rows: Int[np.ndarray, " answer"], answers: Int[np.ndarray, " answer"]
+) -> list[float | None]:
+    """Returns how many indices answers are from the nearest place where something is sharp.
+
+    In a store that does not know where that is, the label is the only such place.
+
+    Args:
+        store: The patches.
+        rows: Of each answer, its patch.
+        answers: Indices.
+
+    Returns:
+        A distance for each answer; None where nothing can be focused on.
+    """
+    known = "sharp_at" in store.table.column_names
+    places = store.table.column("sharp_at" if known else "truth").take(pa.array(rows)).to_pylist()
+    if not known:
+        places = [[float(truth)] for truth in places]
+    distances = distance_to_nearest(answers.astype(np.float64), places)
+    return [float(one) if np.isfinite(one) else None for one in distances]
 
 
 def in_crop_of(store: PatchStore) -> Bool[np.ndarray, " patch"]:

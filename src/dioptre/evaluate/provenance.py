@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from dioptre.errors import FileError
+from dioptre.errors import FileError, InputError
 from dioptre.evaluate.predict import oracle_answers
+from dioptre.optics import CameraModel, steps_per_index
 from dioptre.store.manifest import canonical
 from dioptre.store.patches import PatchStore
 
@@ -47,6 +48,7 @@ class Provenance:
         camera: Name of the camera.
         seed: Of the simulation; None if there was none.
         prior: Under which methods that know probabilities answered; "" if that was not written down.
+        steps_per_index: How many steps of blur (`dioptre.miss`) an index is; 1 if the camera is not known.
     """
 
     data: str
@@ -64,6 +66,7 @@ class Provenance:
     camera: str = ""
     seed: int | None = None
     prior: str = ""
+    steps_per_index: float = 1.0
 
     @property
     def role(self) -> Role:
@@ -124,7 +127,18 @@ def origin_of(store: PatchStore, split: str, starts: int, prior: str) -> Provena
         camera=str(camera.get("name", "")) if isinstance(camera, Mapping) else "",
         seed=source.get("seed") if simulated else None,
         prior=prior,
+        steps_per_index=_steps_per_index(store, camera),
     )
+
+
+def _steps_per_index(store: PatchStore, camera: object) -> float:
+    """Returns how many steps of blur an index is; 1 of patches that no known camera simulated."""
+    if not isinstance(camera, Mapping):
+        return 1.0
+    try:
+        return steps_per_index(CameraModel(**{**camera, "grid": store.format.grid}))
+    except (InputError, TypeError):  # an older store, or another's, says less of its camera
+        return 1.0
 
 
 def _values(store: PatchStore, name: str) -> list[str]:

@@ -319,13 +319,15 @@ def _own(main: Predicted, tables: Sequence[PaperTable]) -> Iterator[Illustration
         yield Illustration(
             "reliability",
             "Is confidence true?",
-            "How often answers are at most one index off where the picture is sharp, by how sure they were.",
+            "How often answers are at most two steps from a depth that covers a tenth of the patch, by how "
+            "sure they were.",
             figures.reliability_diagram({name: one.reliability() for name, one in named.items()}),
         )
         yield Illustration(
             "risk-coverage",
             "What a risk costs",
-            "The share of misses among the answers that are accepted, the surest first.",
+            "The share of misses among the answers that are accepted, the surest first: a miss is more than "
+            "four steps from every depth that covers a tenth of the patch.",
             figures.risk_coverage_curves({name: one.risk_coverage() for name, one in named.items()}),
         )
 

@@ -144,7 +144,9 @@ def _count(folders: Sequence[_Folder]) -> Predicted:
     batches = chain.from_iterable(_batches(folder, at == 0) for at, folder in enumerate(folders))
     origin = folders[0].origin
     examples = [] if gallery is None else gallery.patch.tolist()
-    return Predicted(Counted(origin, tally(batches, origin.positions, examples)), gallery)
+    return Predicted(
+        Counted(origin, tally(batches, origin.positions, examples, origin.steps_per_index)), gallery
+    )
 
 
 def _batches(folder: _Folder, with_oracle: bool) -> Iterator[pa.Table]:

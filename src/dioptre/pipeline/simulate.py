@@ -157,6 +157,8 @@ def simulate_patch(
         "beyond": patch.beyond,
         "focusable": patch.focusable,
         "lens_error": patch.lens_error,
+        "sharp_at": list(patch.sharp_at),
+        "sharp_share": list(patch.sharp_share),
         "kind": patch.kind,
         "light": patch.light,
         "exposure": patch.exposure,

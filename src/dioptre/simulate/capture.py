@@ -11,12 +11,12 @@ import cv2
 import numpy as np
 from jaxtyping import Float, Float32, UInt16
 
-from dioptre.grid import FocusGrid
-from dioptre.optics import CameraModel
+from dioptre.miss import covering_depths
+from dioptre.optics import CameraModel, steps_per_index
 from dioptre.simulate.depth_photograph import DepthPhotograph, photograph_scene
 from dioptre.simulate.device import PhoneOptics
 from dioptre.simulate.focusability import LEAST, focus_contrast
-from dioptre.simulate.layout import KINDS, Layout, beyond, draw_depths, lay_out, mean_step
+from dioptre.simulate.layout import KINDS, Layout, beyond, depth_to_index, draw_depths, lay_out, mean_step
 from dioptre.simulate.lens import Actuator, index_errors, sweep
 from dioptre.simulate.light import Lighting, Square, add_highlights, draw_exposure, draw_slope, draw_steps
 from dioptre.simulate.psf import PointSpread
@@ -35,7 +35,6 @@ from dioptre.simulate.texture import (
 )
 
 DEPTH_PHOTOGRAPHS = 0.3  # how often a scene is a photograph with depth, if there are any
-PART = 0.05  # of a patch: what fills as much is in it
 PHOTOGRAPHS = 0.6  # how often a surface is painted with a photograph, if there are any
 TRIES = 16  # to draw a patch with something to focus on, or with nothing
 JPEG_QUALITY = (70, 98)  # of processed pictures
@@ -85,7 +84,10 @@ class Patch:
         truth: Index nearest in inverse depth to the median depth of the patch.
         depth: That median, in dioptres.
         depth_spread: Deviation of the depth over the patch, in dioptres.
-        depths: All depths that fill a PART of the patch at least, in dioptres.
+        sharp_at: Where on this lens each depth that covers a tenth of the patch is sharpest (`dioptre.miss`):
+            fractional indices in rising order, beyond the ends too; the lens's median error is in them. None
+            without anything to focus on.
+        sharp_share: The share of the patch that each of them covers.
         beyond: Indices that the median lies beyond the ladder: 0 inside, negative beyond its far end,
             positive beyond its near end.
         focusable: Whether there is anything to focus on (`visibility`).
@@ -101,7 +103,8 @@ class Patch:
     truth: int
     depth: float
     depth_spread: float
-    depths: tuple[float, ...]
+    sharp_at: tuple[float, ...]
+    sharp_share: tuple[float, ...]
     beyond: float
     focusable: bool
     lens_error: float
@@ -110,18 +113,6 @@ class Patch:
     exposure: float
     shot: float
     at: tuple[float, float]
-
-
-def depths_within(grid: FocusGrid, depths: Float[np.ndarray, "..."]) -> tuple[float, ...]:
-    """Returns the depths that fill a part of a patch, each the mean of what lies within a step of it."""
-    step = mean_step(grid)
-    nearest = np.round(depths / step)
-    levels, counts = np.unique(nearest, return_counts=True)
-    return tuple(
-        float(depths[nearest == level].mean())
-        for level, count in zip(levels, counts, strict=True)
-        if count >= PART * depths.size
-    )
 
 
 def draw_surfaces(
@@ -196,7 +187,9 @@ def draw_patch(
     wanted = rng.random() >= conditions.featureless
     found = draw_visible(view, surfaces, rng, conditions, gain, noise, wanted, depth_photographs)
     kind, scene, depths, focusable = found.kind, found.scene, found.depths, found.focusable
-    depth = float(np.median(depths))
+    depth, lens_error = float(np.median(depths)), float(np.median(index_errors(camera, focus)))
+    places = np.asarray(depth_to_index(camera.grid, depths.astype(np.float64))) - lens_error
+    sharp_at, sharp_share = covering_depths(places, steps_per_index(camera)) if focusable else ((), ())
     radiance = render_stack(scene, view, focus, axis)
     radiance *= np.float32(gain) * steps[:, None, None, None]
     radiance *= device.shading_within(camera, at, view.size)
@@ -208,10 +201,11 @@ def draw_patch(
         truth=int(camera.grid.nearest_index(depth)),
         depth=depth,
         depth_spread=float(np.std(depths)),
-        depths=depths_within(camera.grid, depths),
+        sharp_at=sharp_at,
+        sharp_share=sharp_share,
         beyond=beyond(camera.grid, depth),
         focusable=focusable,
-        lens_error=float(np.median(index_errors(camera, focus))),
+        lens_error=lens_error,
         kind=kind,
         light=light,
         exposure=gain,

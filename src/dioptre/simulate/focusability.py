@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.grid import FocusGrid
+from dioptre.miss import MISS_STEPS
 from dioptre.simulate.render import PatchView, render
 from dioptre.simulate.scene import Scene
 from dioptre.simulate.sensor import LEVELS, Noise
 
-AWAY = 4  # positions from the best one: an error that counts as a miss
+AWAY = round(MISS_STEPS)  # positions from the best one
 LEAST = 0.2  # change over noise, root mean square over the pixels, from which on a patch can be focused
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float32
 
-from dioptre.grid import FocusGrid
+from dioptre.grid import FocusGrid, Reals
 from dioptre.posterior import DepthPrior
 from dioptre.simulate.scene import FINE, Layer, soften
 from dioptre.simulate.surface_texture import silhouette
@@ -52,6 +52,12 @@ def beyond(grid: FocusGrid, depth: float) -> float:
     step = mean_step(grid)
     far, near = ((depth - float(grid.dioptres[end])) / step for end in (0, -1))
     return near if near > 0.5 else far if far < -0.5 else 0.0
+
+
+def depth_to_index(grid: FocusGrid, depth: Reals) -> Reals:
+    """Returns the fractional index of depths in dioptres; beyond an end a mean step counts as one index."""
+    outside = np.minimum(depth - grid.dioptres[0], 0) + np.maximum(depth - grid.dioptres[-1], 0)
+    return grid.dioptres_to_index(depth) + outside / mean_step(grid)
 
 
 def draw_depth(grid: FocusGrid, layout: Layout, rng: np.random.Generator) -> float:

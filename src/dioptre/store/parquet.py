@@ -25,6 +25,7 @@ except ImportError:
 
 __all__ = [
     "check_table",
+    "column_names",
     "finish_folder",
     "hash_store",
     "iterate_parquet",
@@ -93,6 +94,14 @@ def _table_bytes(metadata: pq.FileMetaData) -> int:
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     stored = sum(group.total_byte_size for group in groups)
     return max(stored, metadata.num_rows * metadata.num_columns)
+
+
+def column_names(path: Path) -> list[str]:
+    """Returns the names of a table's columns."""
+    try:
+        return list(pq.read_schema(path).names)
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise FileError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
 
 
 def iterate_parquet(path: Path, columns: Iterable[str]) -> Iterator[pa.Table]:

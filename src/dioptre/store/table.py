@@ -1,7 +1,8 @@
 """Rows of patches, checked, and the tables they become.
 
-A row is a mapping from column to text, number or bool. Every store has the columns of REQUIRED; others may
-follow, the same for all patches of a store.
+A row is a mapping from column to text, number, bool or a list of numbers. Every store has the columns of
+REQUIRED; others may follow, the same for all patches of a store. Those of LISTS, which simulated stores have,
+are lists wherever they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dioptre.errors import FileError, InputError
-from dioptre.store.parquet import pa
+from dioptre.store.parquet import pa, pc
 
 SPLITS = ("train", "validation", "test")
 REQUIRED: dict[str, type] = {
@@ -24,7 +25,14 @@ REQUIRED: dict[str, type] = {
     "where_x": float,
     "where_y": float,
 }
-ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+LISTS = ("sharp_at", "sharp_share")
+ARROW_TYPES = {
+    str: pa.string(),
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    list: pa.list_(pa.float64()),
+}
 
 Row = Mapping[str, object]
 Columns = dict[str, list[Any]]
@@ -64,6 +72,10 @@ def check_columns(path: Path, table: pa.Table) -> None:
         found = table.schema.field(name).type
         if found != ARROW_TYPES[kind] or table.column(name).null_count:
             raise FileError(f"{path}: the column {name} holds {kind.__name__} for each patch, not {found}")
+    for name in set(LISTS) & set(table.column_names):
+        column = table.column(name)
+        if not _is_list_of_numbers(column.type) or column.null_count or pc.list_flatten(column).null_count:
+            raise FileError(f"{path}: the column {name} holds a list of numbers for each patch")
 
 
 def check_values(path: Path, table: pa.Table, positions: int) -> None:
@@ -73,6 +85,14 @@ def check_values(path: Path, table: pa.Table, positions: int) -> None:
         outside = ~((values >= low) & (values <= high))  # also for NaN
         if outside.any():
             raise FileError(f"{path}: the {name} of a patch is in {low}..{high}, not {values[outside][0]}")
+    for name in set(LISTS) & set(table.column_names):
+        values = pc.list_flatten(table.column(name)).to_numpy()
+        if not np.isfinite(values).all():
+            raise FileError(f"{path}: {name} holds finite numbers, not {values[~np.isfinite(values)][0]}")
+
+
+def _is_list_of_numbers(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) and pa.types.is_floating(kind.value_type)
 
 
 def _rows_to_columns(rows: Sequence[Row]) -> Columns:
@@ -86,6 +106,8 @@ def _rows_to_columns(rows: Sequence[Row]) -> Columns:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -94,9 +116,11 @@ def _arrow_type(name: str, values: list[Any]) -> pa.DataType:
     kinds = {type(value) for value in values}
     if kinds == {int, float} or (kinds == {int} and REQUIRED.get(name) is float):
         return ARROW_TYPES[float]
+    if kinds == {list} and not {type(one) for value in values for one in value} <= {int, float}:
+        raise InputError(f"the column {name} holds lists of numbers, not {values[0]!r}")
     if len(kinds) != 1 or not kinds <= ARROW_TYPES.keys():
         found = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise InputError(f"the column {name} holds text, whole numbers, numbers or bool, not {found}")
+        raise InputError(f"the column {name} holds text, whole numbers, numbers, bool or lists, not {found}")
     return ARROW_TYPES[kinds.pop()]
 
 
