@@ -12,6 +12,7 @@ whoever asks applies it (`Posterior.weigh`), and the simulator draws from it (`D
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +25,16 @@ FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
 SUM_TOLERANCE = 1e-6
 MOST_TABLE = 1_000_000  # bytes of a file of weights
 BEYOND = 0.9  # how much of a posterior beyond an end of the ladder means that the focus is there
+APART = 1 / 12  # of the positions: peaks that are nearer to each other are one side of focus
+DIP = 0.5  # of the lower peak: how deep the valley between two sides is at least
+UNLIKELY = 1e-4  # a position that is less likely is no peak
 
 
 class Decision(StrEnum):
     """How a posterior is read."""
 
     MODE = "mode"  # the likeliest position, as the paper's networks are read
-    MEDIAN = "median"  # the position with the least expected absolute error
+    MEDIAN = "median"  # of the likeliest side of focus, the position with the least expected absolute error
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +153,27 @@ class Posterior:
         weights = np.where(self.is_beyond[:, None], self.held, self.ladder)
         return weights / weights.sum(axis=1, keepdims=True)
 
+    @property
+    def likeliest_side(self) -> Scores:
+        """The probability of each position, given that the lens can reach it and it is on its likeliest side.
+
+        A look often leaves two sides, far and near of where it was taken. The median of both lies between
+        them, where nothing is sharp.
+        """
+        weights = self.reachable
+        for at, chances in enumerate(weights):
+            sides = sides_of(chances)
+            if len(sides) > 1:
+                first, last = max(sides, key=lambda ends: chances[slice(*ends)].sum())
+                side = np.zeros(len(chances))
+                side[first:last] = chances[first:last]
+                weights[at] = side / side.sum()
+        return weights
+
     def scores(self) -> Scores:
         """Returns (batch, n): higher is the better answer. The only place that reads mode or median."""
         if self.decision is Decision.MEDIAN:
-            return -self.expected_error()
+            return -self.likeliest_side @ _distances(self.positions)
         with np.errstate(divide="ignore"):
             return np.log(self.reachable)
 
@@ -170,6 +191,24 @@ class Posterior:
     def scene(self, at: int) -> "Posterior":
         """Returns the posterior of one scene of the batch."""
         return replace(self, logs=self.logs[at : at + 1])
+
+
+def sides_of(chances: Float[np.ndarray, " n"]) -> list[tuple[int, int]]:
+    """Returns the sides of focus in the probabilities of positions, each by its first and the next after it.
+
+    Two peaks are two sides if they are not near each other and the valley between them is deep.
+    """
+    near, peaks = max(1, round(APART * len(chances))), list[int]()
+    for at in np.argsort(-chances, kind="stable").tolist():
+        if chances[at] < UNLIKELY:
+            break
+        if all(
+            abs(at - peak) > near and chances[min(at, peak) : max(at, peak)].min() < DIP * chances[at]
+            for peak in peaks
+        ):
+            peaks.append(at)
+    valleys = [a + int(np.argmin(chances[a:b])) for a, b in pairwise(sorted(peaks))]
+    return list(pairwise([0, *valleys, len(chances)]))
 
 
 def _distances(positions: int) -> Float[np.ndarray, "n n"]:

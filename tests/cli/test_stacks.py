@@ -54,9 +54,33 @@ def test_several_stacks_become_a_table(
     with out.open() as file:
         rows = list(csv.DictReader(file))
     assert [row["state"] for row in rows] == ["focused", "focused", "failed"]
-    assert [row["which"] for row in rows] == ["channel DAPI", "channel GFP", ""]
+    assert [row["channel"] for row in rows] == ["DAPI", "GFP", ""]
+    assert {(row["time"], row["stage_position"], row["depths"]) for row in rows} == {("", "", "1")}
     assert "flat-curve" in rows[2]["reasons"].split()
     assert "out.csv is there already" in refused(capsys, "focus", str(cells), "--csv", str(out))
+
+
+def test_depths_have_a_file_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stack = np.concatenate([np.tile(sweep(2), (1, 2, 1)), np.tile(sweep(8, 1), (1, 2, 1))], axis=2)
+    np.save(tmp_path / "deep.npy", stack)
+    answers, depths = tmp_path / "answers.csv", tmp_path / "depths.csv"
+    asked = ["focus", str(tmp_path / "deep.npy"), "--csv", str(answers), "--depths-csv", str(depths)]
+    told = run_json(capsys, *asked)
+    rows, parts = ([*csv.DictReader(file.read_text().splitlines())] for file in (answers, depths))
+    (row,) = rows
+    assert (row["depths"], row["index"]) == ("2", str(told["index"]))
+    assert sorted(int(one["index"]) for one in parts) == pytest.approx([2, 8], abs=1)
+    (chosen,) = (one for one in parts if one["chosen"] == "1")
+    same = ("name", "index", "position", "state", "confidence", "risk", "expected_error", "share", "roi")
+    assert [row[name] for name in same] == [chosen[name] for name in same]
+    assert [float(one["confidence"]) for one in parts] == [one["confidence"] for one in told["depths"]]
+    assert f"{told['confidence']:.2f}" in printed(capsys, asked[:2])
+    assert "--csv and --depths-csv are both" in refused(capsys, *asked[:2], "--csv", "x", "--depths-csv", "x")
+
+
+def printed(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
+    main(arguments)
+    return capsys.readouterr().out
 
 
 def test_a_list_of_pictures_is_one_stack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

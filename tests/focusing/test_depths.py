@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.reasons import Reason, State
-from dioptre.confidence.verdict import judge
 from dioptre.errors import InputError
 from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.depths import (
@@ -16,10 +14,11 @@ from dioptre.focusing.depths import (
     centre_weight,
     find_depths,
     joined_on_plateau,
-    less_sure_of_two,
     to_subject,
+    without_twins,
 )
 from dioptre.focusing.focus import focus
+from dioptre.focusing.focus_map import focus_map
 from dioptre.focusing.result import Depth, FocusResult, Roi
 from dioptre.grid import FocusGrid
 from dioptre.optics import CameraModel
@@ -101,12 +100,12 @@ def test_the_middle_weighs_most_and_all_weighs_one() -> None:
     shape = (100, 200)
     assert centre_weight(Roi(0, 0, 200, 100), shape) == pytest.approx(1.0)
     middle, corner = Roi(75, 37, 50, 25), Roi(0, 0, 50, 25)
-    assert centre_weight(middle, shape) > 5 * centre_weight(corner, shape)
+    assert centre_weight(middle, shape) > 0.9 > 100 * centre_weight(corner, shape)
     assert centre_weight(corner, shape) == pytest.approx(centre_weight(Roi(150, 75, 50, 25), shape))
 
 
 def test_an_unknown_subject_is_refused() -> None:
-    with pytest.raises(InputError, match="a subject is centre, nearest, largest, most-confident, not 'left'"):
+    with pytest.raises(InputError, match="nearest, farthest, largest, most-confident, not 'left'"):
         to_subject("left")
 
 
@@ -152,13 +151,13 @@ def test_a_deep_picture_says_which_depths_there_are(deep: np.ndarray) -> None:
         assert one.result is not None
         assert (one.result.index, one.result.roi, one.result.depths) == (one.index, one.roi, ())
     plain = result.to_json()["depths"]
-    told = {"index", "share", "roi", "position", "state", "confidence", "risk", "reasons"}
+    told = {"index", "share", "roi", "chosen", "position", "state", "confidence", "risk", "reasons"}
     assert [set(one) for one in plain] == [told] * 3
 
 
 @pytest.mark.parametrize(
     ("subject", "index"),
-    [("centre", MIDWAY), ("nearest", NEAR), ("largest", MIDWAY)],
+    [("centre", MIDWAY), ("nearest", NEAR), ("farthest", FAR), ("largest", MIDWAY)],
 )
 def test_the_subject_decides(deep: np.ndarray, subject: str, index: int) -> None:
     result = focus(deep, grid=GRID, subject=subject)
@@ -182,6 +181,56 @@ def test_the_centre_is_not_the_largest(framed: np.ndarray, subject: str, index: 
     assert abs(focus(framed, grid=GRID, subject=subject).index - index) <= 1
 
 
+@pytest.fixture(scope="module")
+def buttons(planes: dict[int, np.ndarray]) -> np.ndarray:
+    """Something far of 512 x 512 pixels, with a near button in the middle and one midway in a corner."""
+    stack = np.tile(planes[FAR], (1, 1, 4, 4))
+    stack[:, :, 216:296, 216:296] = planes[NEAR][:, :, :80, :80]
+    stack[:, :, 30:110, 390:470] = planes[MIDWAY][:, :, :80, :80]
+    return stack
+
+
+def test_small_things_are_depths_and_the_one_in_the_middle_decides(buttons: np.ndarray) -> None:
+    result = focus(buttons, grid=GRID)
+    assert sorted(one.index for one in result.depths) == pytest.approx([FAR, MIDWAY, NEAR], abs=1)
+    assert (result.state, result.index) == (State.FOCUSED, pytest.approx(NEAR, abs=1))
+    assert result.roi is not None
+    assert abs(result.roi.x + result.roi.w / 2 - 256) < 32
+    assert abs(result.roi.y + result.roi.h / 2 - 256) < 32
+    assert focus(buttons, grid=GRID, subject="largest").index == pytest.approx(FAR, abs=1)
+
+
+def test_focus_finds_the_depths_that_a_map_finds(buttons: np.ndarray) -> None:
+    mapped, found = focus_map(buttons, grid=GRID, size=64, stride=32).depths, focus(buttons, grid=GRID).depths
+    assert sorted(one.index for one in mapped) == pytest.approx(sorted(one.index for one in found), abs=1)
+    assert mapped[0].share > 0.8
+    (near,) = (one for one in mapped if one.index > MIDWAY + 4)
+    assert near.centre == max(one.centre for one in mapped) > 0.5
+    assert abs(near.roi.x + near.roi.w / 2 - 256) < 32
+
+
+def test_a_depth_that_covers_the_middle_is_judged_there() -> None:
+    """And not aside, where it has its largest rectangle."""
+    tiles = tiles_at([[4] * 8] * 4 + [[20, 20, 20, 4, 4, 20, 20, 20]] * 4)
+    far, near = sorted(find_depths(tiles, (8, 8), FRAME), key=lambda one: one.index)
+    assert far.roi == Roi(48, 0, 32, 128)
+    assert near.roi in (Roi(0, 64, 48, 64), Roi(80, 64, 48, 64))
+    cross = np.full((8, 8), 20)
+    cross[3:5], cross[:, 3:5] = 4, 4
+    far, near = sorted(find_depths(tiles_at(cross.tolist()), (8, 8), FRAME), key=lambda one: one.index)
+    assert far.centre > 0.95
+    assert far.roi in (Roi(0, 48, 128, 32), Roi(48, 0, 32, 128))
+
+
+def test_what_is_answered_alike_is_one_depth(deep: np.ndarray) -> None:
+    answers = {one: one.result for one in focus(deep, grid=GRID).depths if one.result is not None}
+    (first, told), *others = answers.items()
+    twins = {first: told, replace(first, roi=FRAME, share=first.share / 2): told, **dict(others)}
+    joined = without_twins(twins)
+    assert sorted(one.index for one in joined) == sorted(one.index for one in answers)
+    assert max(one.share for one in joined) == pytest.approx(max(1.5 * first.share, 0.5))
+
+
 def test_the_centre_is_the_default(framed: np.ndarray) -> None:
     assert focus(framed, grid=GRID).index == focus(framed, grid=GRID, subject="centre").index
 
@@ -201,11 +250,38 @@ def test_the_nearest_of_a_stack_from_near_to_far_comes_first(deep: np.ndarray) -
     assert result.confidence == rising.confidence
 
 
-def test_depths_that_fill_as_much_of_the_picture_halve_the_confidence(planes: dict[int, np.ndarray]) -> None:
+def test_which_thing_is_meant_is_no_doubt_about_the_answer(planes: dict[int, np.ndarray]) -> None:
+    """What is said of the chosen depth is what is said of the answer, whoever chose it."""
     half = np.concatenate([planes[FAR][..., :64], planes[NEAR][..., 64:]], axis=3)
-    told, asked = focus(half, grid=GRID), focus(half, grid=GRID, subject="nearest")
-    assert told.confidence == pytest.approx(max(answers_of(told)) / 2, abs=0.02)
-    assert asked.confidence > 0.9
+    for subject in Subject:
+        assert to_subject(subject.value) is subject
+        result = focus(half, grid=GRID, subject=subject)
+        (chosen,) = (one.result for one in result.depths if one.chosen)
+        assert chosen is not None
+        assert (result.state, result.index, result.roi) == (State.FOCUSED, chosen.index, chosen.roi)
+        assert (result.confidence, result.risk) == (chosen.confidence, chosen.risk)
+        assert result.confidence > 0.9
+
+
+def test_who_asks_for_the_nearest_says_which_way_the_slices_run(deep: np.ndarray) -> None:
+    with pytest.raises(InputError, match=r"which thing is the nearest cannot be told: .*near-first"):
+        focus(deep, subject="nearest")
+    with pytest.raises(InputError, match="which thing is the farthest"):
+        focus(deep, grid="0:0.5um", subject="farthest")
+    assert abs(focus(deep, order="far-first", subject="nearest").index - NEAR) <= 1
+    assert abs(focus(deep, order="far-first", subject="farthest").index - FAR) <= 1
+    turned = focus(deep[::-1], grid="0:0.5um", order="near-first", subject="nearest")
+    assert abs(turned.index - (N - 1 - NEAR)) <= 1
+    assert (turned.grid.nearer, turned.unit) == (False, "um")
+    assert focus(deep, order="far-first").index == focus(deep).index
+
+
+def test_an_order_that_positions_contradict_is_refused(deep: np.ndarray) -> None:
+    with pytest.raises(InputError, match="said to run near-first, but their positions go from far to near"):
+        focus(deep, grid=GRID, order="near-first")
+    with pytest.raises(InputError, match="far-first or near-first, not 'reversed'"):
+        focus(deep, order="reversed")
+    assert focus(deep, grid=GRID, order="far-first").grid.nearer is True
 
 
 def test_one_depth_is_not_several(planes: dict[int, np.ndarray]) -> None:
@@ -223,23 +299,11 @@ def test_regions_that_are_given_are_not_divided(deep: np.ndarray) -> None:
 # Two peaks
 
 
-def test_two_nearly_equal_peaks_lower_the_confidence() -> None:
-    curve = tiles_at([[4, 20]])
-    both = curve[0] + 0.9 * curve[1]
-    verdict = judge(both, None, Exposure(0.0, 0.3))
-    assert verdict.rivals == (20,)
-    sure = less_sure_of_two(both, verdict)
-    assert sure.confidence == pytest.approx(verdict.confidence / 1.9, rel=0.02)
-    alone = judge(curve[0], None, Exposure(0.0, 0.3))
-    assert less_sure_of_two(curve[0], alone) == alone
-
-
 def test_two_peaks_of_a_stack_are_named(planes: dict[int, np.ndarray]) -> None:
     """Both depths behind each other, in a region too small for tiles."""
     both = ((planes[FAR] + planes[NEAR]) / 2)[..., 20:48, 20:48]
     result = focus(both, DEFAULT_MEASURE, grid=GRID, risk=0.5)
     assert Reason.TWO_PEAKS in result.reasons
-    assert result.confidence < 0.6
     other = NEAR if abs(result.index - FAR) <= 2 else FAR
     rivals = result.verdict.rivals
     assert rivals == pytest.approx((other,), abs=2)

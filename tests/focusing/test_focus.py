@@ -467,8 +467,8 @@ def test_regions_that_do_not_fit_are_refused(side_by_side: np.ndarray, roi: Any,
 
 
 def test_an_unknown_subject_is_refused(side_by_side: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="farthest"):
-        focus(side_by_side, roi=LEFT_ROI, subject="farthest")
+    with pytest.raises(ValueError, match="behind"):
+        focus(side_by_side, roi=LEFT_ROI, subject="behind")
 
 
 # Methods
@@ -540,7 +540,7 @@ def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> N
 
 
 def test_an_unknown_subject_is_refused_whatever_the_regions(views: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="nearest, largest, most-confident, not 'best'"):
+    with pytest.raises(ValueError, match="nearest, farthest, largest, most-confident, not 'best'"):
         focus(views, subject="best")
 
 

@@ -124,7 +124,7 @@ def test_numbers_are_dioptres_in_their_own_order(given: Any) -> None:
         ("0.2,0.4,0.6", [0.2, 0.4, 0.6], "dioptres"),
         ("0:1", [0.0, 1.0, 2.0], "dioptres"),
         ("names:um", [5.0, 10.0, 15.0], "um"),
-        ("names", [5.0, 10.0, 15.0], "dioptres"),
+        ("names:dioptres", [5.0, 10.0, 15.0], "dioptres"),
     ],
 )
 def test_text_says_positions_and_their_unit(text: str, positions: list[float], unit: str) -> None:

@@ -54,7 +54,6 @@ NAMES = ("frame1.jpg", "frame2.jpg", "frame10.jpg")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("names", [1, 2, 10]),
         ("0.2,0.4,0.6", [0.2, 0.4, 0.6]),
         (" 3, 2 ,-1e1", [3, 2, -10]),
         ("0:0.5", [0, 0.5, 1]),
@@ -85,6 +84,30 @@ def test_positions_in_words_have_a_unit(text, expected, unit):
     found, told = read_positions(text, NAMES)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     assert told == unit
+
+
+@pytest.mark.parametrize(
+    ("names", "expected", "unit"),
+    [
+        (["IMG_00.198.jpg", "IMG_01.jpg"], [0.198, 1], None),
+        (["z10um.tif", "z12um.tif"], [10, 12], "um"),
+        (["z_-3.5µm_left.png", "z_2µm_left.png"], [-3.5, 2], "um"),
+        (["5x_0.2dpt.png", "5x_0.4DPT.png"], [0.2, 0.4], "dioptres"),
+        (["0.5mmx.png", "0.7mmx.png"], [0.5, 0.7], None),
+    ],
+)
+def test_names_that_tell_positions_by_themselves(names, expected, unit):
+    found, told = read_positions("names", names)
+    np.testing.assert_array_equal(found, expected)
+    assert told == unit
+    assert read_positions("names:counts", names)[1] == "counts"
+
+
+@pytest.mark.parametrize("names", [NAMES, ("img_001.png", "img_002.png"), ("z1um.png", "z2mm.png")])
+def test_whole_numbers_in_names_are_positions_only_where_their_unit_is_named(names):
+    with pytest.raises(StackFileError, match=r"may only count the pictures: .* such as names:um"):
+        read_positions("names", names)
+    assert len(read_positions("names:um", names)[0]) == len(names)
 
 
 def test_a_file_of_positions_may_have_a_unit(tmp_path):

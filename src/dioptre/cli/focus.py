@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from dioptre.cli.console import FOCUSED, NOT_FOCUSED, print_json, progress, refuse_overwriting
-from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv
+from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv, write_depths_csv
 from dioptre.cli.focus_result import print_look_result, print_reason
 from dioptre.cli.stack_flags import StackFlags, read_flags
 from dioptre.errors import InputError
@@ -44,7 +44,9 @@ class OutputFlags:
         full: With --json, print the long lists too: scores and positions.
         plot: Draw the focus curve, with the sharp picture and its neighbours, into this file (.png, .pdf,
             .svg).
-        csv: Write a line for each stack, or for each of its regions, into this file.
+        csv: Write a line for each answer into this file: for each stack, channel, time, position and --roi.
+            Of several depths it has the one that was chosen.
+        depths_csv: Write a line for each depth into this file, where a picture has several.
         overwrite: Replace files that are there already.
     """
 
@@ -52,6 +54,7 @@ class OutputFlags:
     full: bool = False
     plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     csv: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    depths_csv: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     overwrite: bool = False
 
 
@@ -68,15 +71,17 @@ class Focus:
         stacks: A folder of numbered pictures (NAME_left and NAME_right are two views), pictures, a TIFF,
             .npy, .npz, film or microscope's file. Several stacks give a table.
         roi: Look only at this region, in pixels from the top left; may be given several times.
-        subject: Which of several depths decides. Where no positions are known, the last slice is the nearest.
+        subject: Which of several depths decides. For nearest and farthest the order of the slices must be
+            known: by --order, or by their positions.
         method: A key of `dioptre methods`, or a network's file (.onnx). By default dioptre-vote; with --at
             dioptre-single-green (or -dp) for one look, dioptre-any-green (or -dp) for several.
         at: Where the lens was at each look, such as 20 or 10,25, in the unit of the positions; by default
             slices of the published data set, 0 (far) to 48.
         positions: Where each picture was focused: 0:0.5um (START:STEP), 0:5:245um (START:STEP:END), 1,2,3um,
-            names:um for the numbers in file names, a file with a number a line, or learnaf for the published
-            49. Without a unit they are the camera's, or dioptres; by default as a microscope's file or a
-            recording tells.
+            names:um for the numbers in file names (names, where these tell a unit or have decimals), a file
+            with a number a line, or learnaf for the published 49. Without a unit they are the camera's, or
+            dioptres; by default as a microscope's file or a recording tells.
+        order: Which way a sweep runs, where its positions do not tell: near-first or far-first.
         camera: Camera of the pictures, for networks: a camera file (docs/data.md), pixel3, dslr-50mm,
             machine-vision-16mm or microscope-4x.
         risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
@@ -89,10 +94,13 @@ class Focus:
 
     stacks: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="STACK...")]
     roi: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="X,Y,W,H")] = ()
-    subject: Annotated[str, tyro.conf.arg(metavar="centre|nearest|largest|most-confident")] = "centre"
+    subject: Annotated[str, tyro.conf.arg(metavar="centre|nearest|farthest|largest|most-confident")] = (
+        "centre"
+    )
     method: Annotated[str | None, tyro.conf.arg(metavar="KEY")] = None
     at: Annotated[str | None, tyro.conf.arg(metavar="POSITION,...")] = None
     positions: Annotated[str | None, tyro.conf.arg(metavar="POSITIONS")] = None
+    order: Literal["near-first", "far-first"] | None = None
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     risk: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.01
     prior: Annotated[str, tyro.conf.arg(metavar="even|far|LIST|FILE")] = "even"
@@ -109,15 +117,7 @@ def run_focus(config: Focus) -> int:
     from dioptre.resources import set_limit  # noqa: PLC0415
 
     set_limit(config.files.max_gigabytes)
-    for written in (config.output.plot, config.output.csv):
-        if written is not None:
-            refuse_overwriting(written, config.output.overwrite)
-    if (
-        config.output.plot is not None
-        and config.output.csv is not None
-        and config.output.plot.resolve() == config.output.csv.resolve()
-    ):
-        raise InputError(f"--plot and --csv are both to be written to {config.output.plot}")
+    _check_written(config.output)
     if config.output.full and not config.output.json:
         raise InputError("--full goes with --json")
     if config.method is not None:
@@ -136,9 +136,23 @@ def run_focus(config: Focus) -> int:
             answers += [Answer(pictures, one) for one in _focus_stack(config, pictures, regions)]
     if config.output.csv is not None:
         write_csv(config.output.csv, answers)
+    if config.output.depths_csv is not None:
+        write_depths_csv(config.output.depths_csv, answers)
     print_answers(answers, config.output.json, config.output.full)
     several = len(answers) > 1
     return max(_exit_code(one.result, one.title if several else "") for one in answers)
+
+
+def _check_written(output: OutputFlags) -> None:
+    """Raises an error if files cannot be written: they are there already, or two are one."""
+    flags = {"--plot": output.plot, "--csv": output.csv, "--depths-csv": output.depths_csv}
+    seen: dict[Path, str] = {}
+    for flag, written in flags.items():
+        if written is not None:
+            refuse_overwriting(written, output.overwrite)
+            other = seen.setdefault(written.resolve(), flag)
+            if other != flag:
+                raise InputError(f"{other} and {flag} are both to be written to {written}")
 
 
 def _open(config: Focus, looks: bool) -> "list[Pictures]":
@@ -177,6 +191,7 @@ def _focus_stack(
             pictures,
             config.method or DEFAULT_METHOD,
             grid=grid,
+            order=config.order,
             roi=regions if len(regions) > 1 else regions[0] if regions else None,
             subject=config.subject,
             black=config.pixels.black,
@@ -203,8 +218,11 @@ def _focus_looks(
     from dioptre.methods import find_method  # noqa: PLC0415
     from dioptre.methods.learned import Learned  # noqa: PLC0415
 
-    if len(regions) > 1 or config.output.plot is not None:
-        raise InputError("--at takes one --roi, and no --plot")
+    output = config.output
+    if len(regions) > 1 or any((output.plot, output.csv, output.depths_csv)):
+        raise InputError("--at takes one --roi, and no --plot, --csv or --depths-csv")
+    if config.order is not None:
+        raise InputError("--order is of a whole stack, and not of looks (--at)")
     taken = _taken(config, pictures, len(at))
     chosen = _chosen_pictures(pictures, at, taken, config.camera)
     learned = config.method is None or isinstance(find_method(config.method).build(), Learned)

@@ -17,9 +17,27 @@ if TYPE_CHECKING:
     from dioptre.focusing.result import FocusResult
     from dioptre.stacks.pictures import Pictures
 
+WHICH: Final = {
+    "channel": "channel",
+    "time": "time",
+    "stage_position": "position",
+}  # column: as files have it
+VERDICT: Final = (
+    "position",
+    "unit",
+    "state",
+    "confidence",
+    "risk",
+    "expected_error",
+    "dioptres",
+    "distance_m",
+)
 COLUMNS: Final = (
-    "stack", "which", "roi", "name", "index", "subindex", "position", "unit", "state", "confidence", "risk",
-    "expected_error", "dioptres", "distance_m", "reasons", "notes", "method",
+    "stack", *WHICH, "roi", "name", "index", "subindex", *VERDICT, "depths", "share", "reasons",
+    "notes", "method",
+)  # fmt: skip
+DEPTH_COLUMNS: Final = (
+    "stack", *WHICH, "chosen", "share", "roi", "name", "index", "subindex", *VERDICT, "reasons", "method",
 )  # fmt: skip
 
 
@@ -48,16 +66,33 @@ class Answer:
         }
 
     def row(self) -> dict[str, Any]:
-        """Returns the line of a table of all answers."""
-        plain, roi = self.result.to_json(), self.result.roi
+        """Returns the line of a table of all answers: of several depths, the one that was chosen."""
+        depths = self.result.depths
+        shares = [one.share for one in depths if one.chosen]
         return {
-            **{name: plain[name] for name in COLUMNS if name in plain},
-            "stack": self.pictures.source,
-            "which": self.pictures.label,
-            "name": self.pictures.names[self.result.index],
-            "roi": "" if roi is None else in_words(roi),
-            "reasons": " ".join(plain["reasons"]),
+            **self._row(self.result),
+            "depths": max(len(depths), 1),
+            "share": shares[0] if shares else 1.0,
             "notes": "; ".join(self.result.notes),
+        }
+
+    def depth_rows(self) -> list[dict[str, Any]]:
+        """Returns the lines of a table of all depths; none for an answer of one depth only."""
+        return [
+            {**self._row(one.result), "chosen": int(one.chosen), "share": one.share}
+            for one in self.result.depths
+            if one.result is not None
+        ]
+
+    def _row(self, result: "FocusResult") -> dict[str, Any]:
+        plain, member = result.to_json(), self.pictures.member
+        return {
+            **{name: plain[name] for name in ("index", "subindex", *VERDICT, "method")},
+            **{column: member.get(name, "") for column, name in WHICH.items()},
+            "stack": self.pictures.source,
+            "name": self.pictures.names[result.index],
+            "roi": "" if result.roi is None else in_words(result.roi),
+            "reasons": " ".join(plain["reasons"]),
         }
 
 
@@ -67,7 +102,7 @@ def naming_flags(stack: str = "") -> Iterator[None]:
     try:
         yield
     except DioptreError as error:
-        told = re.sub(r"\b(black|white|axes|channel|time|position)=\.\.\.", r"--\1", str(error))
+        told = re.sub(r"\b(black|white|axes|channel|time|position|order)=\.\.\.", r"--\1", str(error))
         told = re.sub(r"^white must lie above black.*", r"\g<0> (--black, --white)", told)
         told = told.replace("views=True", "--views")
         named = told if told == str(error) or stack in told else f"{stack}: {told}"
@@ -108,10 +143,19 @@ def _print_table(answers: Sequence[Answer]) -> None:
 
 def write_csv(path: Path, answers: Sequence[Answer]) -> None:
     """Writes a line for each answer: the whole file, or nothing."""
+    _write_table(path, COLUMNS, [one.row() for one in answers])
+
+
+def write_depths_csv(path: Path, answers: Sequence[Answer]) -> None:
+    """Writes a line for each depth of each answer that has several: the whole file, or nothing."""
+    _write_table(path, DEPTH_COLUMNS, [row for one in answers for row in one.depth_rows()])
+
+
+def _write_table(path: Path, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     from dioptre.store.manifest import write_file  # noqa: PLC0415
 
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(one.row() for one in answers)
+    writer.writerows(rows)
     write_file(path, lambda file: file.write(text.getvalue().encode()))

@@ -159,20 +159,22 @@ def in_words(roi: "Roi") -> str:
 
 
 def _print_depths(console: "Console", pictures: "Pictures", result: "FocusResult") -> None:
-    """Prints the depths of a picture, with the one that decided in bold."""
+    """Prints the depths of a picture, and which of them was chosen."""
+    from rich.markup import escape  # noqa: PLC0415
+
     table = table_of(
         "depth", "share", "region", "state", "confidence", "reasons", folded=("depth", "reasons")
     )
     for depth in result.depths:
         assert depth.result is not None
         table.add_row(
-            pictures.names[depth.index],
+            escape(pictures.names[depth.index]) + (" (chosen)" if depth.chosen else ""),
             f"{depth.share:.0%}",
             in_words(depth.roi),
             depth.result.state.value,
             f"{depth.result.confidence:.2f}",
             "\n".join(reason.value for reason in depth.result.reasons),
-            style="bold" if depth.roi == result.roi else None,
+            style="bold" if depth.chosen else None,
         )
     console.print(table)
 

@@ -83,6 +83,9 @@ def run_map(config: Map) -> int:
         where = f"{about['focused']:.0%} of them in focus somewhere, at {at}"
     down, across = about["patches"]
     sys.stdout.write(f"{config.out}: {down} x {across} patches, {where}\n")
+    if len(found.depths) > 1:
+        told = ", ".join(f"slice {one.index} ({one.share:.0%})" for one in found.depths)
+        sys.stdout.write(f"depths: {told}\n")
     return DONE
 
 
@@ -107,6 +110,10 @@ def _summary(config: Map, found: "FocusMap", files: list[str]) -> dict[str, Any]
         "dioptres": None if focus is None or not focus.size else [float(focus.min()), float(focus.max())],
         "positions": [float(places.min()), float(places.max())] if places.size else None,
         "unit": found.unit,
+        "depths": [
+            {"index": one.index, "position": float(found.grid.positions[one.index]), "share": one.share}
+            for one in found.depths
+        ],
         "confidence": float(found.confidence.mean()),
         "method": found.method,
         "files": files,

@@ -1,32 +1,36 @@
 """Depths: the things in a picture that are sharp at different slices, and which of them is the subject.
 
-A picture is scored in tiles anyway (`methods.tiles`). Tiles whose curves peak together are one depth; where
-there are several, one slice cannot be the answer for the whole picture. So each depth becomes a region, the
-largest rectangle of its tiles, and the subject decides: by default the depth that fills most of the middle,
-as in a camera.
+A picture is scored in tiles anyway (`methods.tiles`). Where these show that it may be deep, finer tiles tell:
+those that are sharp together, side by side, are one depth, as patches of a map are (`focus_map`). Where there
+are several, one slice cannot be the answer for the whole picture. So each depth becomes a region, a large
+rectangle of its tiles, in the middle if it covers that; and the subject decides: by default the depth that
+covers the middle of the picture.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from itertools import product
 from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
+from scipy import ndimage
 
 from dioptre.confidence.curve import Curve, CurveNoise, Tiles, stands_out
 from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import Reason
-from dioptre.confidence.verdict import Verdict
 from dioptre.errors import InputError
 from dioptre.focusing.result import Depth, FocusResult, Roi
+from dioptre.grid import FocusGrid
 
-MIDDLE: Final = 0.5  # deviation of the weight of the middle, of half the picture's width and height
-FEWEST: Final = 1 / 16  # of the tiles, and two of them: fewer are no depth of their own
-FINE_TILES: Final = (8, 32)  # across, where there are several depths, and pixels of one at least
+MIDDLE: Final = 0.1  # deviation of the weight of the middle, of half the picture's width and height
+AROUND: Final = 0.5  # that of what decides where nothing lies in the middle
+ASIDE: Final = 0.05  # how much of the weight that has
+FEWEST: Final = 1 / 64  # of the tiles, two of them, and side by side: fewer are no depth of their own
+FINE_TILES: Final = (16, 32)  # across at most, and pixels of one at least, of a picture that may be deep
 MIXED: Final = 0.15  # of a tile's range: so far its curve climbs again at another depth if it shows both
+PURE: Final = 1 / 4  # of the largest rectangle of a depth: a smaller one of pure tiles tells less than all
 FAINT: Final = (
     0.02  # of the strongest tile's range: a weaker one shows light that leaks in from its neighbours
 )
@@ -40,6 +44,7 @@ class Subject(StrEnum):
 
     CENTRE = "centre"
     NEAREST = "nearest"
+    FARTHEST = "farthest"
     LARGEST = "largest"
     MOST_CONFIDENT = "most-confident"
 
@@ -52,7 +57,42 @@ def to_subject(name: Any) -> Subject:
         raise InputError(f"a subject is {', '.join(Subject)}, not {name!r}") from None
 
 
+def need_order(subject: Subject, grid: FocusGrid) -> None:
+    """Raises InputError where a subject is the nearest or the farthest of slices of which nobody said it."""
+    if subject in (Subject.NEAREST, Subject.FARTHEST) and grid.nearer is None:
+        raise InputError(
+            f"which thing is the {subject} cannot be told: say whether the slices run near-first or "
+            "far-first (order=...), or where they were taken in dioptres or metres"
+        )
+
+
 # Which depths there are
+
+
+def glimpse_depths(tiles: Tiles, region: Roi) -> tuple[Depth, ...]:
+    """Returns the depths that a region may have, as few tiles show them; finer ones must tell.
+
+    Here one tile is enough, and so is a second rise of its curve: what is small lies in a tile with other
+    things.
+
+    Args:
+        tiles: Curves of its tiles.
+        region: Where it lies in the picture.
+    """
+    peaks, told = _tile_peaks(tiles)
+    reach, places = reach_of(tiles.shape[1]), set(peaks[told].tolist())
+    for curve, peak in zip(_scaled(tiles[told]), peaks[told].tolist(), strict=True):
+        climbs = np.zeros(len(curve))
+        climbs[: peak + 1] = (curve[: peak + 1][::-1] - np.minimum.accumulate(curve[: peak + 1][::-1]))[::-1]
+        climbs[peak:] = curve[peak:] - np.minimum.accumulate(curve[peak:])
+        if climbs.max() > MIXED:
+            places.add(int(climbs.argmax()))
+    found = list[int]()
+    for place in sorted(places, key=lambda at: -int((np.abs(peaks[told] - at) <= reach).sum())):
+        if all(abs(place - other) > 2 * reach for other in found):
+            found.append(place)
+    shares = (float((told & (np.abs(peaks - at) <= reach)).mean()) for at in found)
+    return tuple(Depth(at, share, share, region) for at, share in zip(found, shares, strict=True))
 
 
 def find_depths(tiles: Tiles, layout: tuple[int, int], region: Roi) -> tuple[Depth, ...]:
@@ -63,23 +103,61 @@ def find_depths(tiles: Tiles, layout: tuple[int, int], region: Roi) -> tuple[Dep
         layout: How many tiles there are down and across.
         region: Where it lies in the picture.
     """
-    peaks, left = _tile_peaks(tiles)
-    reach, found = reach_of(tiles.shape[1]), list[tuple[int, Bool[np.ndarray, " tile"]]]()
-    near = np.abs(peaks[:, None] - peaks[None, :]) <= reach
+    peaks, told = _tile_peaks(tiles)
+    reach = reach_of(tiles.shape[1])
+    found = group_peaks(peaks.reshape(layout), told.reshape(layout), reach)
+    indices = [int(np.mean(_scaled(tiles[mask.ravel()]), axis=0).argmax()) for mask in found]
+    depths = []
+    for index, mask in zip(indices, found, strict=True):
+        mixed = [
+            mine and _is_mixed(curve, at, indices, reach)
+            for mine, curve, at in zip(mask.ravel().tolist(), tiles, peaks.tolist(), strict=True)
+        ]
+        depths.append(depth_of(index, mask, mask & ~np.array(mixed).reshape(layout), region))
+    return tuple(depths)
+
+
+def group_peaks(peaks: Int[np.ndarray, "down across"], told: Mask, reach: int) -> list[Mask]:
+    """Returns which parts of a picture are sharp together, for each of its depths; the largest depth first.
+
+    Args:
+        peaks: The slice at which each part is sharp.
+        told: Which parts tell it.
+        reach: How many slices apart peaks are of one depth.
+    """
+    near = np.abs(peaks.ravel()[:, None] - peaks.ravel()) <= reach
+    left, found, places = told.ravel().copy(), list[Mask](), list[float]()
     while left.any():
         group = left & near[int(np.argmax(np.where(left, (near & left).sum(axis=1), -1)))]
         left = left & ~group
-        index = int(np.mean(_scaled(tiles[group]), axis=0).argmax())
-        apart = all(abs(index - other) > 2 * reach for other, _ in found)
-        if group.sum() >= max(min(2, len(tiles) // 4), FEWEST * len(tiles)) and apart:
-            found.append((index, group))
-    places = [index for index, _ in found]
-    depths = []
-    for index, group in found:
-        mixed = [_is_mixed(curve, at, places, reach) for curve, at in zip(tiles, peaks.tolist(), strict=True)]
-        pure = group & ~np.array(mixed)
-        depths.append(_depth(index, group.reshape(layout), pure.reshape(layout), region))
-    return tuple(depths)
+        place = float(np.median(peaks.ravel()[group]))
+        mask = group.reshape(peaks.shape)
+        if _largest_patch(mask) >= max(min(2, group.size // 4), FEWEST * group.size) and all(
+            abs(place - other) > 2 * reach for other in places
+        ):
+            found.append(mask)
+            places.append(place)
+    return found
+
+
+def _largest_patch(mask: Mask) -> int:
+    """Returns how many parts lie side by side, where most of them do."""
+    labels, _ = ndimage.label(mask, np.ones((3, 3)))
+    return int(np.bincount(labels.ravel())[1:].max(initial=0))
+
+
+def without_twins(answers: Mapping[Depth, FocusResult]) -> dict[Depth, FocusResult]:
+    """Returns depths and their answers, those that are answered alike as one with the shares of both."""
+    kept = dict[Depth, FocusResult]()
+    for depth, answer in sorted(answers.items(), key=lambda pair: -pair[0].share):
+        reach = reach_of(len(answer.grid))
+        twin = next((one for one in kept if abs(kept[one].subindex - answer.subindex) <= reach), None)
+        if twin is None:
+            kept[depth] = answer
+        else:
+            both = replace(twin, share=twin.share + depth.share, centre=twin.centre + depth.centre)
+            kept = {both if one is twin else one: told for one, told in kept.items()}
+    return kept
 
 
 def joined_on_plateau(depths: Sequence[Depth], plateau: tuple[int, int] | None) -> tuple[Depth, ...]:
@@ -138,52 +216,73 @@ def _scaled(tiles: Tiles) -> Tiles:
     return (tiles - low) / (high - low)
 
 
-def _depth(index: int, mask: Mask, pure: Mask, region: Roi) -> Depth:
-    """Returns the depth of some tiles of a region; its rectangle is one of pure tiles, if there are any."""
-    h, w = region.h // mask.shape[0], region.w // mask.shape[1]
+def depth_of(index: int, mask: Mask, pure: Mask, region: Roi) -> Depth:
+    """Returns the depth of some tiles of a region; its rectangle is of pure tiles, if these are enough.
 
-    def to_roi(rows: range, cols: range) -> Roi:
-        return Roi(cols.start * w, rows.start * h, len(cols) * w, len(rows) * h)
+    Args:
+        index: The slice.
+        mask: Which tiles are of this depth.
+        pure: Those of them that show no other.
+        region: What is cut into tiles.
+    """
+    (down, across), h, w = mask.shape, region.h // mask.shape[0], region.w // mask.shape[1]
+    weights = np.array(
+        [
+            [centre_weight(Roi(col * w, row * h, w, h), (down * h, across * w)) for col in range(across)]
+            for row in range(down)
+        ]
+    )
+    rows, cols = _best_rectangle(mask, weights)
+    if pure.any():
+        inner = _best_rectangle(pure, weights)
+        if len(inner[0]) * len(inner[1]) >= PURE * len(rows) * len(cols):
+            rows, cols = inner
+    roi = Roi(region.x + cols.start * w, region.y + rows.start * h, len(cols) * w, len(rows) * h)
+    return Depth(index, float(mask.mean()), float(weights[mask].sum()), roi)
 
-    tiles = (to_roi(range(row, row + 1), range(col, col + 1)) for row, col in np.argwhere(mask).tolist())
-    centre = sum(centre_weight(one, (mask.shape[0] * h, mask.shape[1] * w)) for one in tiles)
-    x, y, width, height = to_roi(*_largest_rectangle(pure if pure.any() else mask))
-    return Depth(index, float(mask.mean()), centre, Roi(region.x + x, region.y + y, width, height))
 
+def _best_rectangle(mask: Mask, weights: Float[np.ndarray, "down across"]) -> tuple[range, range]:
+    """Returns the rows and columns of the best rectangle inside: large, and in the middle if it can be.
 
-def _largest_rectangle(mask: Mask) -> tuple[range, range]:
-    """Returns the rows and columns of the largest rectangle that lies inside; of equals the most central."""
+    How much of the picture it fills and how much of the weight of the middle it has count alike; of equals
+    the most central is best.
+    """
     down, across = mask.shape
+    top, bottom = np.triu_indices(down)  # the first and the last row
+    left, right = np.triu_indices(across)
 
-    def spans(n: int) -> list[range]:
-        return [range(a, b) for a in range(n) for b in range(a + 1, n + 1)]
+    def sums(values: Float[np.ndarray, "down across"]) -> Float[np.ndarray, "rows cols"]:
+        upto = np.pad(values.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+        low, high = upto[top], upto[bottom + 1]
+        return (high[:, right + 1] - high[:, left]) - (low[:, right + 1] - low[:, left])
 
-    inside = [
-        (rows, cols)
-        for rows, cols in product(spans(down), spans(across))
-        if mask[rows.start : rows.stop, cols.start : cols.stop].all()
-    ]
-
-    def rank(one: tuple[range, range]) -> tuple[int, int]:
-        rows, cols = one
-        aside = abs(rows.start + rows.stop - down) + abs(cols.start + cols.stop - across)
-        return len(rows) * len(cols), -aside
-
-    return max(inside, key=rank)
+    area = np.outer(bottom - top + 1, right - left + 1)
+    aside = np.abs(top + bottom + 1 - down)[:, None] + np.abs(left + right + 1 - across)
+    worth = area / mask.size + sums(weights) - 1e-6 * aside
+    row, col = np.unravel_index(
+        int(np.where(sums(mask * 1.0) > area - 0.5, worth, -1.0).argmax()), area.shape
+    )
+    return range(int(top[row]), int(bottom[row]) + 1), range(int(left[col]), int(right[col]) + 1)
 
 
 # Which of them is the subject
 
 
 def centre_weight(roi: Roi, shape: tuple[int, int]) -> float:
-    """Returns how much of a picture's weight a region has, of 1; the middle weighs most, by a Gaussian."""
+    """Returns how much of a picture's weight a region has, of 1.
 
-    def along(start: int, length: int, whole: int) -> float:
+    What covers the middle has nearly all of it, by a narrow Gaussian; a broad one decides where nothing does.
+    """
+
+    def along(start: int, length: int, whole: int, deviation: float) -> float:
         low, high = 2 * start / whole - 1, 2 * (start + length) / whole - 1
-        scale = MIDDLE * math.sqrt(2)
+        scale = deviation * math.sqrt(2)
         return (math.erf(high / scale) - math.erf(low / scale)) / (2 * math.erf(1 / scale))
 
-    return along(roi.x, roi.w, shape[1]) * along(roi.y, roi.h, shape[0])
+    def within(deviation: float) -> float:
+        return along(roi.x, roi.w, shape[1], deviation) * along(roi.y, roi.h, shape[0], deviation)
+
+    return (1 - ASIDE) * within(MIDDLE) + ASIDE * within(AROUND)
 
 
 def choose(answers: Sequence[FocusResult], weights: Sequence[float], subject: Subject) -> int:
@@ -197,6 +296,8 @@ def choose(answers: Sequence[FocusResult], weights: Sequence[float], subject: Su
     places = range(len(answers))
     if subject is Subject.NEAREST:
         return max(places, key=lambda at: answers[at].subindex)
+    if subject is Subject.FARTHEST:
+        return min(places, key=lambda at: answers[at].subindex)
     if subject in (Subject.CENTRE, Subject.LARGEST):
         return max(places, key=lambda at: weights[at])
     return max(places, key=lambda at: answers[at].confidence)
@@ -205,8 +306,7 @@ def choose(answers: Sequence[FocusResult], weights: Sequence[float], subject: Su
 def decide(parts: Mapping[Depth, FocusResult], subject: Subject) -> FocusResult:
     """Returns the answer to a picture of several depths: that of its subject, with what else there is.
 
-    Whether the subject is what was meant is part of the confidence: two depths that fill as much of the
-    picture, or of its middle, halve it. Who asks for the nearest thing knows which is meant.
+    What that is worth is what the verdict on its depth says. Which thing is meant is no doubt about it.
 
     Args:
         parts: The depths, and what is answered for each of them, far to near.
@@ -215,22 +315,10 @@ def decide(parts: Mapping[Depth, FocusResult], subject: Subject) -> FocusResult:
     depths, answers = list(parts), list(parts.values())
     weights = [one.centre if subject is Subject.CENTRE else one.share for one in depths]
     at = choose(answers, weights, subject)
-    chosen, confidence = answers[at], answers[at].confidence
-    if subject in (Subject.CENTRE, Subject.LARGEST):
-        rival = max(weight for other, weight in enumerate(weights) if other != at)
-        confidence *= weights[at] / (weights[at] + rival)
+    chosen = answers[at]
     told = tuple(
-        replace(depth, index=one.index, result=one) for depth, one in zip(depths, answers, strict=True)
+        replace(depth, index=one.index, result=one, chosen=one is chosen)
+        for depth, one in zip(depths, answers, strict=True)
     )
     reasons = (*(one for one in chosen.reasons if one is not Reason.SEVERAL_DEPTHS), Reason.SEVERAL_DEPTHS)
-    verdict = replace(chosen.verdict, confidence=confidence, reasons=reasons)
-    return replace(chosen, verdict=verdict, depths=told)
-
-
-def less_sure_of_two(curve: Curve, verdict: Verdict) -> Verdict:
-    """Returns the verdict on a curve, less sure by the chance that another peak was meant."""
-    if not verdict.rivals:
-        return verdict
-    low = np.min(curve, where=np.isfinite(curve), initial=np.inf)
-    mine, rival = curve.max() - low, max(curve[one] for one in verdict.rivals) - low
-    return replace(verdict, confidence=verdict.confidence * float(mine / (mine + rival)))
+    return replace(chosen, verdict=replace(chosen.verdict, reasons=reasons), depths=told)

@@ -31,13 +31,16 @@ from dioptre.focusing.depths import (
     Subject,
     decide,
     find_depths,
+    glimpse_depths,
     joined_on_plateau,
-    less_sure_of_two,
+    need_order,
     to_subject,
+    without_twins,
 )
 from dioptre.focusing.inputs import (
     Pixels,
     cut,
+    in_order,
     is_several,
     place_of,
     roi_of,
@@ -98,6 +101,7 @@ def focus(
     *,
     roi: Any = None,
     grid: AnyGrid | None = None,
+    order: str | None = None,
     subject: str = Subject.CENTRE,
     black: float | None = None,
     white: float | None = None,
@@ -117,8 +121,9 @@ def focus(
         grid: Where the slices were taken, in their order: a FocusGrid; a camera's name or file; positions in
             words, such as "0:0.5um"; or numbers, which are dioptres. By default as the file tells, or else
             not known: an answer is then a slice, and networks, which must know, are refused.
+        order: Whether the slices run "near-first" or "far-first", where their positions do not tell.
         subject: Which of several depths decides: what fills most of the "centre", the "nearest" to the
-            camera, the "largest", or the "most-confident".
+            camera or the "farthest", the "largest", or the "most-confident".
         black: Value of black; 0 by default.
         white: Value of white; by default the largest of an 8- or 16-bit integer dtype, 1.0 for floats, and
             for others and for floats above 2 the highest value that there is.
@@ -134,7 +139,9 @@ def focus(
     focuser = row.build()
     slices = to_slices(stack, black, white, how, focuser.is_network)
     told = grid_of(slices) if grid is None else to_grid(grid, len(slices), slices.pictures.names)
+    told = in_order(told, order)
     refuse_unknown(told, row.key, focuser)
+    need_order(chosen, told)
     job = FocusJob.of(row, focuser, told, to_prior(prior), slices.view_codes, check_risk(risk))
     rois = to_rois(roi, slices.shape)
     regions = job.regions(slices, rois, how.progress)
@@ -316,15 +323,18 @@ class FocusJob:
         A network looks at patches and knows no depths: of a picture that is large enough, the default measure
         finds them, and the network answers for each.
         """
-        depths = whole.depths if len(whole.depths) > 1 else ()
+        depths: tuple[Depth, ...] = ()
         if self.focuser.is_network:
             depths = self._depths_for_network(slices, roi)
-        elif depths or Reason.SEVERAL_DEPTHS in whole.reasons:
-            depths = self._fine_depths(slices, roi, self.focuser) or depths
+        elif len(whole.depths) > 1 or Reason.SEVERAL_DEPTHS in whole.reasons:
+            depths = self._fine_depths(slices, roi, self.focuser)
         depths = joined_on_plateau(depths, whole.verdict.plateau)
-        depths = depths if len(depths) > 1 else ()
-        found = self.regions(slices, [one.roi for one in depths]) if depths else []
-        return {depth: replace(one, depths=()) for depth, one in zip(depths, found, strict=True)}
+        if len(depths) < 2:
+            return {}
+        found = self.regions(slices, [one.roi for one in depths])
+        told = {depth: replace(one, depths=()) for depth, one in zip(depths, found, strict=True)}
+        apart = without_twins(told)
+        return apart if len(apart) > 1 else {}
 
     def _depths_for_network(self, slices: Slices, roi: Roi | None) -> tuple[Depth, ...]:
         """Returns the depths of a large region that the network can see; none if they are not several."""
@@ -339,11 +349,10 @@ class FocusJob:
         """Returns the depths of a region as finer tiles show them; none if these do not tell several."""
         part = to_region(slices, window_of(roi, slices.shape))
         rows, cols = part.window.shape
-        layout = tile_layout(rows, cols, *FINE_TILES)
-        if layout == tile_layout(rows, cols) or 0 in layout:
-            return ()
+        coarse, fine = tile_layout(rows, cols), tile_layout(rows, cols, *FINE_TILES)
+        layout = max(coarse[0], fine[0]), max(coarse[1], fine[1])
         if focuser.refusal(self.grid, (rows // layout[0], cols // layout[1]), slices.views):
-            return ()
+            layout = coarse
         if focuser.by_slice:
             curves = measure_tiles(slices, part, focuser, layout, self.near_first)
         else:
@@ -421,10 +430,10 @@ class FocusJob:
         if parts is not None:
             curve, judged = self.focuser.joined(curve, parts)
         verdict = judge(curve, judged, found.exposure, asked=asked)
-        result = self._result(curve, less_sure_of_two(curve, verdict), roi, at)
+        result = self._result(curve, verdict, roi, at)
         if parts is None or roi is None:
             return result
-        return replace(result, depths=find_depths(parts, tile_layout(roi.h, roi.w), roi))
+        return replace(result, depths=glimpse_depths(parts, roi))
 
     def _result(
         self, curve: Float[np.ndarray, " n"], verdict: Verdict, roi: Roi | None, at: Any

@@ -19,12 +19,15 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from dioptre.confidence.curve import FEW_TILES, peak_position
 from dioptre.confidence.exposure import WHITE, Exposure, SliceExposures
+from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import State
 from dioptre.confidence.verdict import Asked, judge
 from dioptre.errors import InputError, MethodError
 from dioptre.focusing.arguments import DEFAULT_MEASURE
+from dioptre.focusing.depths import depth_of, group_peaks
 from dioptre.focusing.focus import AnyGrid, grid_of
 from dioptre.focusing.inputs import to_grid
+from dioptre.focusing.result import Depth, Roi
 from dioptre.focusing.slices import Reading, Slices, stream, to_slices
 from dioptre.grid import DIOPTRES, FocusGrid
 from dioptre.methods import find_method
@@ -74,6 +77,17 @@ class FocusMap:
         return self.grid.unit
 
     @property
+    def depths(self) -> tuple[Depth, ...]:
+        """The depths of the patches that are focused, the largest first, grouped as `focus` groups tiles.
+
+        A patch counts with the part of the frame around its centre that is nearest to it.
+        """
+        (y, h), (x, w) = _cells(self.rows), _cells(self.cols)
+        frame = Roi(x, y, w * len(self.cols), h * len(self.rows))
+        found = group_peaks(self.index, self.focused, reach_of(len(self.grid)))
+        return tuple(depth_of(int(np.median(self.index[mask])), mask, mask, frame) for mask in found)
+
+    @property
     def dioptres(self) -> Float[np.ndarray, "r c"] | None:
         """The focus there, in dioptres; None if that is not known."""
         if self.unit == DIOPTRES:
@@ -83,6 +97,12 @@ class FocusMap:
 
     def __iter__(self) -> Iterator[Shaped[np.ndarray, "r c"]]:
         return iter((self.index, self.confidence))
+
+
+def _cells(centres: Float[np.ndarray, " k"]) -> tuple[int, int]:
+    """Returns where the first of neighbouring cells around some centres begins, and how long one is."""
+    length = int(centres[1] - centres[0]) if len(centres) > 1 else int(2 * centres[0])
+    return int(centres[0] - length / 2), length
 
 
 def focus_map(

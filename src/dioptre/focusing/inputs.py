@@ -23,6 +23,8 @@ from dioptre.stacks.positions import read_positions
 
 LEARNAF: Final = "learnaf"  # the 49 slices of the published data set
 
+ORDERS: Final = {"far-first": True, "near-first": False}  # whether later slices focus nearer
+
 Pixels = Float32[np.ndarray, "slice view row col"]
 
 
@@ -86,6 +88,31 @@ def read_grid(text: str, names: Sequence[str], camera: Any = None) -> FocusGrid:
     if unit is None:
         unit = DIOPTRES if camera is None else describe(camera).unit
     return FocusGrid(positions, unit, camera=camera)
+
+
+def in_order(grid: FocusGrid, order: str | None) -> FocusGrid:
+    """Returns a grid that knows whether its slices run from near to far, as its user says; None for nothing.
+
+    Raises:
+        InputError: If it knows better, or that is no order.
+    """
+    if order is None:
+        return grid
+    if order not in ORDERS:
+        raise InputError(f"the order of slices is {' or '.join(ORDERS)}, not {order!r}")
+    if grid.nearer is not None and grid.nearer != ORDERS[order]:
+        ends = ("far", "near") if grid.nearer else ("near", "far")
+        raise InputError(
+            f"the slices are said to run {order}, but their positions go from {' to '.join(ends)}"
+        )
+    return FocusGrid(
+        grid.positions,
+        grid.unit,
+        grid.dioptres,
+        nearer=ORDERS[order],
+        blur_per_unit_px=grid.blur_per_unit_px,
+        sharp_px=grid.sharp_px,
+    )
 
 
 # Regions

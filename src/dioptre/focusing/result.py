@@ -38,6 +38,7 @@ class Depth:
         centre: The same with the middle counting most.
         roi: Where: the largest rectangle of it.
         result: What `focus` answers for that rectangle; None while nobody was asked.
+        chosen: Whether it is the one that decides.
     """
 
     index: int
@@ -45,6 +46,7 @@ class Depth:
     centre: float
     roi: Roi
     result: "FocusResult | None" = field(default=None, repr=False, compare=False)
+    chosen: bool = False
 
     def turned(self, n: int) -> "Depth":
         """Returns the same depth, of n slices in the other order."""
@@ -53,7 +55,9 @@ class Depth:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the depth as finite numbers, strings and lists."""
-        found: dict[str, Any] = {"index": self.index, "share": self.share, "roi": self.roi}
+        found: dict[str, Any] = {
+            "index": self.index, "share": self.share, "roi": self.roi, "chosen": self.chosen
+        }  # fmt: skip
         if self.result is not None:
             told = self.result.to_json()
             found |= {name: told[name] for name in ("position", "state", "confidence", "risk", "reasons")}
@@ -145,7 +149,7 @@ class FocusResult:
     def confidence(self) -> float:
         """The probability that the index is at most one off where the picture is sharp.
 
-        Of several depths or peaks it is times that of having chosen the one that was meant.
+        Which of several things is meant is another question: `depths` says which there are.
         """
         return self.verdict.confidence
 

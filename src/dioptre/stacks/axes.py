@@ -326,7 +326,11 @@ def _stack(
     paged = volume.paged and math.prod(volume.shape[:-2]) == n
     known: dict[str, Any] = {
         "names": tuple(f"page {at + 1}" if paged else f"slice {at}" for at in range(n)),
-        "label": ", ".join(_label(volume, letter, at) for letter, at in member.items() if letter in several),
+        "member": {
+            MEMBERS[letter]: _member_name(volume, letter, at)
+            for letter, at in member.items()
+            if letter in several
+        },
         "grid": None if volume.step_um is None or n < 2 else FocusGrid(volume.step_um * np.arange(n), "um"),
         "display": volume.display,
     }
@@ -357,6 +361,7 @@ def _mapped(volume: Volume, slices: str | None, views: str | None, member: dict[
     return codes if views is not None else codes[:, None]
 
 
-def _label(volume: Volume, letter: str, at: int) -> str:
+def _member_name(volume: Volume, letter: str, at: int) -> str:
+    """Returns what a channel is called; the number of others."""
     named = letter == "C" and at < len(volume.channels)
-    return f"{MEMBERS[letter]} {volume.channels[at] if named else at}"
+    return volume.channels[at] if named else str(at)

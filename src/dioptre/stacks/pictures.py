@@ -7,8 +7,8 @@ Codes come back as the file has them, axes (view, row, col): nothing is scaled h
 Whoever opens files (stacks/formats.py and what it calls) makes these; this module knows no file.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -85,7 +85,8 @@ class Pictures:
             onwards as viewers count the pages of a TIFF, "slice 0" onwards as arrays count.
         reader: Returns the codes of a slice in a window, (view, row, col).
         skipped: Pictures of the folder that were left out, because they do not belong to its series.
-        label: Which of several stacks of a file it is, such as "channel DAPI"; "" if it is the only one.
+        member: Which of several stacks of a file it is: its channel, time or position of the stage, whichever
+            these stacks differ in; empty if it is the only one.
         grid: Where the slices were taken, if the file tells; of a microscope's, micrometres from the first.
         notes: What its user should know about how it was read.
         display: Whether codes are those of a display, with the gamma of sRGB, as far as the format tells.
@@ -101,7 +102,7 @@ class Pictures:
     names: tuple[str, ...]
     reader: ReadSlice
     skipped: tuple[str, ...] = ()
-    label: str = ""
+    member: Mapping[str, str] = field(default_factory=dict)
     grid: FocusGrid | None = None
     notes: tuple[str, ...] = ()
     display: bool = False
@@ -133,6 +134,11 @@ class Pictures:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def label(self) -> str:
+        """Which of several stacks of a file it is, such as "channel DAPI"; "" if it is the only one."""
+        return ", ".join(f"{name} {value}" for name, value in self.member.items())
 
     @property
     def title(self) -> str:
@@ -204,7 +210,7 @@ class Pictures:
             "source": self.source,
             "names": self.names,
             "skipped": self.skipped,
-            "label": self.label,
+            "member": self.member,
             "grid": self.grid,
             "notes": self.notes,
             "display": self.display,

@@ -6,7 +6,9 @@
     names:um       the numbers in the file names
     steps.csv:um   a file with a number on each line, or a name and a number
 
-The unit may be left out. This module does not know what positions mean, nor which end of a stack is far.
+The unit may be left out, but of `names` only where the names tell positions themselves: by a unit, as
+z_10um.tif does, or by decimals, as IMG_00.198.jpg. Whole numbers, as in frame1.jpg, mostly count pictures.
+This module does not know what positions mean, nor which end of a stack is far.
 """
 
 import re
@@ -36,6 +38,11 @@ SPELLINGS: Final = {
     "meters": "m", "diopters": "dioptres", "dpt": "dioptres", "D": "dioptres", "slices": "slice",
 }  # fmt: skip
 
+UNITS_IN_NAMES: Final = ("um", "µm", "μm", "nm", "mm", "dioptres", "diopters", "dpt", "steps")
+NUMBER_IN_NAME: Final = re.compile(
+    rf"{NUMBER.pattern}(?:({'|'.join(UNITS_IN_NAMES)})(?![^\W\d_]))?", re.IGNORECASE
+)
+
 Positions = Float[np.ndarray, "n"]
 
 
@@ -60,12 +67,24 @@ def read_positions(text: str, names: Sequence[str]) -> tuple[Positions, str | No
         return _numbers_of(found["numbers"], names, text), SPELLINGS.get(found["unit"], found["unit"])
     place, _, unit = text.rpartition(":")
     if place and re.fullmatch(r"[^\W\d]\w*", unit) and not Path(text).exists():
-        return _told_elsewhere(place, names), SPELLINGS.get(unit, unit)
-    return _told_elsewhere(text, names), None
+        told = positions_from_names(names) if place == NAMES else _positions_from_file(Path(place), names)
+        return told, SPELLINGS.get(unit, unit)
+    return _positions_in_names(names) if text == NAMES else (_positions_from_file(Path(text), names), None)
 
 
-def _told_elsewhere(text: str, names: Sequence[str]) -> Positions:
-    return positions_from_names(names) if text == NAMES else _positions_from_file(Path(text), names)
+def _positions_in_names(names: Sequence[str]) -> tuple[Positions, str | None]:
+    """Returns the positions that names tell without being asked to, and their unit, if they name one.
+
+    Raises:
+        StackFileError: If the numbers may just as well count the pictures.
+    """
+    numbers, unit = _varying_numbers(names)
+    if unit is None and not any("." in number for number in numbers):
+        raise StackFileError(
+            f"the whole numbers in the names ({', '.join(names[:2])}, ...) may only count the pictures: "
+            "if they are positions, say their unit, such as names:um or names:dioptres"
+        )
+    return _check_positions("the file names", [float(one) for one in numbers], names), unit
 
 
 def _numbers_of(text: str, names: Sequence[str], told: str, missing: bool = False) -> Any:
@@ -100,6 +119,11 @@ def positions_from_names(names: Sequence[str]) -> Positions:
         StackFileError: If a name has no number, if more than one of its numbers varies, or if two
             slices have the same.
     """
+    return _check_positions("the file names", [float(one) for one in _varying_numbers(names)[0]], names)
+
+
+def _varying_numbers(names: Sequence[str]) -> tuple[list[str], str | None]:
+    """Returns the number in each name that varies, as it is written, and the unit of all, if any."""
     if not names:
         raise StackFileError("there are no pictures whose names could tell positions")
     numbers = [_numbers_in(name) for name in names]
@@ -112,20 +136,23 @@ def positions_from_names(names: Sequence[str]) -> Positions:
                 "it is not clear which one is the position"
             )
     fields = list(zip(*numbers, strict=True))
-    varying = [field for field in fields if len(set(field)) > 1] if len(names) > 1 else fields
+    varying = [field for field in fields if len({float(number) for number, _ in field}) > 1]
+    varying = varying if len(names) > 1 else fields
     if len(varying) != 1:
         raise StackFileError(
             f"{len(varying)} numbers vary between the names ({', '.join(names[:2])}, ...): "
             "just one, the position, must"
         )
-    return _check_positions("the file names", varying[0], names)
+    units = {unit for _, unit in varying[0]}
+    unit = units.pop() if len(units) == 1 else ""
+    return [number for number, _ in varying[0]], SPELLINGS.get(unit, unit) or None
 
 
-def _numbers_in(name: str) -> list[float]:
-    """Returns the numbers of a name without its ending: .198 in IMG_00.198 is no ending."""
+def _numbers_in(name: str) -> list[tuple[str, str]]:
+    """Returns the numbers of a name without its ending, with their units; .198 in IMG_00.198 is no ending."""
     ending = Path(name).suffix
     stem = name.removesuffix(ending) if ending.lower() in PICTURE_SUFFIXES else name
-    return [float(number) for number in NUMBER.findall(stem)]
+    return [(number, unit.lower()) for number, unit in NUMBER_IN_NAME.findall(stem)]
 
 
 def _to_number(text: str) -> float | None:
