@@ -235,6 +235,7 @@ def test_a_known_key_finds_its_row() -> None:
         ("wavelet-sum", "wavelet-sum-2"),
         ("normalised-sad", "normalized-sad"),
         ("localnormdistsq4", "local-norm-dist-sq-4"),
+        ("tenengrat", "tenengrad"),
     ],
 )
 def test_an_unknown_key_is_answered_with_the_nearest(six: FocalStack, typed: str, meant: str) -> None:

@@ -36,7 +36,9 @@ def refuse_overwriting(path: Path, overwrite: bool, makes_folder: bool = False) 
 def did_you_mean(word: str, known: Iterable[str], help_command: str = "dioptre --help") -> str:
     """Returns the end of a sentence about an unknown word: the word that is spelt most like it, if any."""
     bare = {one.lstrip("-"): one for one in known}  # hyphens that all have are no likeness
-    near = difflib.get_close_matches(word.lstrip("-"), list(bare), n=1)
+    typed = word.lstrip("-")
+    near = [one for one in bare if sorted(one) == sorted(typed)]  # letters exchanged, as in --rio
+    near = near or difflib.get_close_matches(typed, list(bare), n=1)
     return f"; did you mean {bare[near[0]]!r}?" if near else f": '{help_command}' lists them"
 
 

@@ -109,9 +109,12 @@ def run_focus(config: Focus) -> int:
     from dioptre.resources import set_limit  # noqa: PLC0415
 
     set_limit(config.files.max_gigabytes)
-    for written in (config.output.plot, config.output.csv):
-        if written is not None:
-            refuse_overwriting(written, config.output.overwrite)
+    if config.output.csv is not None:
+        refuse_overwriting(config.output.csv, config.output.overwrite)
+    if config.output.plot is not None:
+        from dioptre.cli.plotting import refuse_figure  # noqa: PLC0415
+
+        refuse_figure(config.output.plot, config.output.overwrite)
     if (
         config.output.plot is not None
         and config.output.csv is not None
@@ -258,9 +261,10 @@ def _chosen_pictures(
         return [grid.index_of(position) for position in at]
     if len(stack) == len(at):
         return list(range(len(stack)))
+    named = "1 position" if len(at) == 1 else f"{len(at)} positions"
     raise InputError(
-        f"{stack.source} has {len(stack)} pictures, but --at {len(at)} positions: give a picture for each, "
-        "or the position of every picture (--positions)"
+        f"{stack.source} has {len(stack)} pictures, but --at names {named}: give a picture for each, or the "
+        "position of every picture (--positions)"
     )
 
 

@@ -203,7 +203,8 @@ def find_method(key: str) -> Method:
         return replace(METHODS[plain], key=key, in_paper=False)
     if key.endswith(NETWORK):
         return _of_file(key)
-    near = difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(key, ALIASES, n=1, cutoff=0.8)
+    near = near or difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise MethodError(f"there is no method {key!r}{hint} (`dioptre methods` lists all)")
 
