@@ -258,7 +258,7 @@ class FocusGrid:
         return self.dioptres_to_index(metres_to_dioptres(distance_m))
 
     def units_per_index(self, index: float | int) -> float:
-        """Returns how many units neighbouring positions lie apart around an index; 1 of a single position."""
+        """Returns the distance of neighbours around an index, in `unit`; 1 of a single position."""
         if len(self) < 2:
             return 1.0
         low = min(max(math.ceil(index) - 1, 0), len(self) - 2)

@@ -158,7 +158,7 @@ def _focal_length_m(camera: CameraModel) -> float:
 
 
 def focus_to_extension_um(camera: CameraModel, focus: Reals) -> Reals:
-    """Returns how far the lens sits beyond its infinity position, in micrometres: f^2 g / (1 - f g)."""
+    """Returns the lens's extension beyond its infinity position, in micrometres: f^2 g / (1 - f g)."""
     f = _focal_length_m(camera)
     return 1e6 * f * f * focus / (1 - f * focus)
 

@@ -173,7 +173,7 @@ class Posterior:
 
 
 def _distances(positions: int) -> Float[np.ndarray, "n n"]:
-    """Returns how many indices each position is from each."""
+    """Returns the distance of each position from each, in indices."""
     places = np.arange(positions)
     return np.abs(places[:, None] - places).astype(np.float64)
 
@@ -258,7 +258,7 @@ class DepthPrior:
 
 
 def _content(text: str) -> str:
-    """Returns what a file holds, or the text itself if there is no file of that name."""
+    """Returns the content of a file, or the text itself if there is no file of that name."""
     try:
         is_file = Path(text).is_file()
     except OSError:  # a list too long for a name

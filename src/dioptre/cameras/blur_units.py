@@ -93,7 +93,7 @@ class BlurSteps:
         return np.interp(at, blur[order], positions[order]) + beyond
 
     def units_per_step(self, position: float) -> float:
-        """Returns how many units a step is long at a position."""
+        """Returns the length of a blur step at a position, in the camera's unit."""
         positions, _, growth = self._knots
         return float(STEP_PX / (self.scale * abs(np.interp(position, positions, growth))))
 
@@ -152,7 +152,7 @@ class StepWindow:
         return bool((index > -0.5).all() and (index < WINDOW - 0.5).all())
 
     def position_to_index(self, position: Reals) -> Reals:
-        """Returns where in the window a position is, between indices."""
+        """Returns the index of a position in the window, between whole indices."""
         return self.steps.position_to_step(position) - self.origin
 
     def index_to_position(self, index: Reals | Counts) -> Reals:

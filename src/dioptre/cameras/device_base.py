@@ -81,7 +81,7 @@ def translated(who: str, *kinds: type[Exception]) -> Iterator[None]:
 
 
 def split_address(address: str, known: Mapping[str, float], form: str) -> tuple[str, dict[str, float]]:
-    """Returns what comes before the `?` of an address, and the numbers after it.
+    """Returns the part of an address before its `?`, and the numbers after it by name.
 
     Args:
         address: Such as `demo?step=2`.
@@ -102,7 +102,7 @@ def split_address(address: str, known: Mapping[str, float], form: str) -> tuple[
 
 
 def to_number(place: str, form: str) -> int:
-    """Returns which camera of several is meant, by default the first.
+    """Returns the number of the camera that an address names; 0, the first, by default.
 
     Raises:
         InputError: If that is no number.

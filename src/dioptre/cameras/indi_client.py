@@ -133,7 +133,7 @@ class IndiClient:
             self._waker.send(b"!")
 
     def begin(self) -> None:
-        """Forgets an abort that came while nobody waited, and hears what has arrived meanwhile."""
+        """Forgets an abort that came between two waits, and reads the messages that arrived meanwhile."""
         self._aborted.clear()
         while self._hear(0.0):
             pass
@@ -168,7 +168,7 @@ class IndiClient:
         sign: Callable[[], object] = lambda: None,
         longest_s: float = math.inf,
     ) -> T:
-        """Returns what `ready` returns, once that is something.
+        """Waits until `ready` returns something, and returns that.
 
         Args:
             ready: Asked after every message.

@@ -164,7 +164,7 @@ class AutofocusEngine(MDAEngine, Generic[R]):
 
 
 def _once(event: MDAEvent) -> tuple[tuple[str, int], ...]:
-    """Returns what focusing is done once for: a position and a time, and whatever else the plan names."""
+    """Returns the axes and indices that share one focusing: position, time, and those that the plan names."""
     plan = event.sequence.autofocus_plan if event.sequence is not None else None
     axes = {*plan.axes, "p", "t"} if plan is not None else set(event.index)
     return tuple(sorted((axis, at) for axis, at in event.index.items() if axis in axes))

@@ -63,7 +63,7 @@ def run_camera(config: MeasureCamera) -> int:
 
 
 def described(found: "MeasuredCamera", out: Path) -> str:
-    """Returns what was found in a few lines."""
+    """Returns the measurements of a camera as a few lines of text."""
     unit = found.unit.removesuffix("s")  # dioptre, step
     far, near = (
         "not seen" if math.isnan(growth) else f"{growth:.3g} px"

@@ -232,7 +232,7 @@ def _focus_looks(
 
 
 def _taken(config: Focus, pictures: "Pictures", looks: int) -> "FocusGrid | None":
-    """Returns where the slices of a stack were taken; where the lens can go, of a picture for each look."""
+    """Returns the grid of a stack's slices; of a picture for each look, the grid of the lens."""
     a_picture_each = len(pictures) == looks
     if config.positions is not None:
         return read_flags(config.positions, config.camera, pictures, way=a_picture_each)
@@ -241,7 +241,7 @@ def _taken(config: Focus, pictures: "Pictures", looks: int) -> "FocusGrid | None
 
 
 def _way(camera: str | None, taken: "FocusGrid | None") -> "CameraOptics | FocusGrid | None":
-    """Returns where a lens can go: all the way of its camera, if that counts as the slices do."""
+    """Returns the grid of the lens: its camera's whole range where that has the unit of the slices."""
     from dioptre.cameras.camera_files import describe  # noqa: PLC0415
 
     if camera is None:
@@ -253,7 +253,7 @@ def _way(camera: str | None, taken: "FocusGrid | None") -> "CameraOptics | Focus
 def _chosen_pictures(
     stack: "Pictures", at: tuple[float, ...], taken: "FocusGrid | None", camera: str | None
 ) -> list[int]:
-    """Returns which pictures were taken at these positions: slices of a whole stack, or all of a few."""
+    """Returns the indices of the pictures that were taken at these positions."""
     from dioptre.grid import FocusGrid  # noqa: PLC0415
 
     grid = FocusGrid.learnaf() if taken is None and camera is None else taken

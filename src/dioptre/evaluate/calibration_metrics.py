@@ -40,7 +40,7 @@ class Reliability:
 
 
 def reliability(confidence: Numbers, right: Flags, bins: int = BINS) -> Reliability:
-    """Returns how often answers were right in evenly wide bins of confidence."""
+    """Returns the share of right answers in each of some equally wide bins of confidence."""
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     count, believed, found = (
         np.bincount(place, weights, bins) for weights in (None, confidence, right.astype(np.float64))
@@ -57,7 +57,7 @@ def _reliability(
 
 
 def auroc(score: Numbers, right: Flags) -> float:
-    """Returns how often a right answer scores higher than a wrong one; NaN if all are right, or none is."""
+    """Returns the area under the ROC curve of scores of right and wrong answers; NaN without both."""
     _, place = np.unique(score, return_inverse=True)
     return _auroc(np.bincount(place, right), np.bincount(place, ~right))
 
@@ -105,7 +105,7 @@ class ConfidenceCounts:
 
     @classmethod
     def of(cls, confidence: Numbers, risk: Numbers, errors: Numbers, focused: Flags) -> "ConfidenceCounts":
-        """Returns what answers were worth.
+        """Returns the counts of some answers by their confidence and risk.
 
         Args:
             confidence: Of each answer.
@@ -135,14 +135,14 @@ class ConfidenceCounts:
         return int(self.count.sum())
 
     def reliability(self, bins: int = BINS) -> Reliability:
-        """Returns how often answers were right in evenly wide bins of confidence."""
+        """Returns the share of right answers in each of some equally wide bins of confidence."""
         count, believed, right = (
             one.reshape(bins, -1).sum(axis=1) for one in (self.count, self.believed, self.right)
         )
         return _reliability(count, believed, right)
 
     def auroc(self) -> float:
-        """Returns how often a right answer was surer than a wrong one; those of a bin are as sure."""
+        """Returns the area under the ROC curve of confidence; answers of one bin are equally sure."""
         return _auroc(self.right, self.count - self.right)
 
     def risk_coverage(self) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, " bin"]]:

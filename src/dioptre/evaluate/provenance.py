@@ -75,7 +75,7 @@ class Provenance:
         return Role.LEFT if self.device == LEFT else Role.CENTRE
 
     def describe(self) -> str:
-        """Returns what the data are, in a sentence or two."""
+        """Returns a description of the data in a sentence or two."""
         kind = "simulated patches, not real captures" if self.simulated else "imported patches"
         light = {PAIRS: "every one in normal light and in the dark", MIXED: "normal and low light"}
         told = [

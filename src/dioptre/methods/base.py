@@ -61,7 +61,7 @@ class Autofocuser(Protocol):
         ...
 
     def posterior(self, _stack: FocalStack) -> Posterior | None:
-        """Returns how likely each position is under an even prior; None if it only scores slices."""
+        """Returns the posterior over positions under an even prior; None if it only scores slices."""
         return None
 
     def tiled_scores(

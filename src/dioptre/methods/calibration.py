@@ -160,7 +160,7 @@ class Calibration:
         return math.ceil(float(np.abs(self.gain).max()) * span) + MARGIN_PX
 
     def fit_of(self, key: str) -> Fit:
-        """Returns what a method needs.
+        """Returns the fit of a method.
 
         Raises:
             FileError: If the calibration was made without it.
@@ -275,7 +275,7 @@ def find_calibration(name: str) -> Calibration:
 
 
 def bilinear_weights(where: Places, shape: tuple[int, ...]) -> Float[np.ndarray, "batch place"]:
-    """Returns what each value of a field table, row by row, counts at places of the frame; held outside."""
+    """Returns the bilinear weight of each value of a field table, row by row, at places of the frame."""
     down, across = shape
     rows = _hat_weights(where[:, 1], down)
     cols = _hat_weights(where[:, 0], across)

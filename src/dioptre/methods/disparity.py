@@ -88,7 +88,7 @@ class DisparityKind:
     network: DepthNetwork | None = None
 
     def reach_of(self, calibration: Calibration) -> int:
-        """Returns how many pixels it searches to each side."""
+        """Returns the disparity that is searched to each side, in pixels."""
         return self.reach or calibration.reach
 
     def find(self, left: View, right: View, calibration: Calibration) -> Match:
@@ -96,7 +96,7 @@ class DisparityKind:
         return self.match(left, right, self.reach_of(calibration))
 
     def gain_at(self, calibration: Calibration, where: Places) -> Float[np.ndarray, " look"]:
-        """Returns what a disparity is divided by before the line: C at each place, or 1."""
+        """Returns the divisor of disparities before the line: C at each place, or 1."""
         return calibration.gain_at(where) if self.table else np.ones(len(where))
 
     def refusal(self, calibration: Calibration, shape: tuple[int, int]) -> str | None:
@@ -184,11 +184,11 @@ class Disparity(Autofocuser):
         return self.calibration.refusal(grid, shape)
 
     def scores(self, stack: FocalStack) -> Scores:
-        """Returns the logarithm of what its posterior says of each position."""
+        """Returns the log-probability of each position."""
         return self.posterior(stack).scores()
 
     def posterior(self, stack: FocalStack) -> Posterior:
-        """Returns how likely each position is under an even prior, from one look at each scene.
+        """Returns the posterior over positions under an even prior, from one look at each scene.
 
         A look with a NaN or infinite pixel says nothing.
 
@@ -239,12 +239,12 @@ def posterior_of(
     focus: Float[np.ndarray, " look"],
     gain: Float[np.ndarray, " look"],
 ) -> Posterior:
-    """Returns how likely each position of the ladder is after looks.
+    """Returns the posterior over the positions of the grid after looks.
 
     Args:
         match: What matching says.
         fit: What turns that into a focus, and how far it may be off.
-        grid: The ladder.
+        grid: The grid.
         focus: Where the lens was, in dioptres.
         gain: What a disparity is divided by before the line.
     """

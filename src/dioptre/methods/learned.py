@@ -79,11 +79,11 @@ class Learned(Autofocuser):
         return _refusal(self.card, grid, shape)
 
     def scores(self, stack: FocalStack) -> Scores:
-        """Returns what its posterior means for each position, as its card says."""
+        """Returns the score of each position: its posterior by the decision of the network's card."""
         return self.posterior(stack).scores()
 
     def posterior(self, stack: FocalStack) -> Posterior:
-        """Returns how likely each position is under an even prior.
+        """Returns the posterior over positions under an even prior.
 
         A patch larger than the network's is seen in tiles, whose logarithms are averaged.
 
@@ -206,7 +206,7 @@ def _answer(
 def run_network(
     path: Path, session: "InferenceSession", outputs: list[str] | None, inputs: dict[str, np.ndarray]
 ) -> list[Any]:
-    """Returns what a network answers.
+    """Returns the outputs of a network.
 
     Raises:
         NetworkError: If it does not answer.
@@ -300,7 +300,7 @@ def _window(
 
 
 def place_of(stack: FocalStack) -> tuple[Float32[np.ndarray, "batch 2"], Float32[np.ndarray, "batch 2"]]:
-    """Returns where in the frame patches lie, in the middle if that is not known, and what a network is told.
+    """Returns the places of patches in the frame, (0, 0) if unknown, and whether grid and places are known.
 
     It is told where the lens is if the ladder's distances are known, and the place if that is.
     """

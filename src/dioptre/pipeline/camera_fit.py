@@ -74,7 +74,7 @@ class BlurGrowth:
 
 
 def fit_blur(slices: Slices, positions: PerSlice) -> BlurGrowth:
-    """Returns how fast blur grows along a sweep.
+    """Returns the growth of blur along a sweep, in px per unit of the positions.
 
     Args:
         slices: Of a textured target that faces the camera.
@@ -126,7 +126,7 @@ def power_spectra(slices: Slices) -> tuple[Float[np.ndarray, " bin"], Float[np.n
 
 
 def transfer(diameter: float, frequency: Float[np.ndarray, " bin"]) -> Float[np.ndarray, " bin"]:
-    """Returns what a disc leaves of each frequency."""
+    """Returns the modulation transfer of a disc's blur at each frequency, 0 to 1."""
     x = np.maximum(np.pi * diameter * frequency, 1e-6)
     return np.abs(2 * j1(x) / x)
 
@@ -185,7 +185,7 @@ def _two_lines(positions: PerSlice, diameters: PerSlice, sharpest: int) -> BlurG
 
 
 def _rising(diameters: PerSlice) -> int:
-    """Returns how many diameters, going away from focus, come before they stop growing for good."""
+    """Returns the number of diameters, going away from focus, before they stop growing."""
     for at in range(1, len(diameters)):
         if diameters[at] < 0.7 * diameters[:at].max():
             return at
@@ -215,7 +215,7 @@ def _detail(picture: Float[np.ndarray, "row col"]) -> Float[np.ndarray, "row col
 
 
 def fit_disparity(slices: Slices, positions: PerSlice, blur: BlurGrowth) -> GrowthLine:
-    """Returns how fast the views move against each other, near focus, where they are still alike.
+    """Returns the growth of disparity near focus, in px per unit of the positions.
 
     Raises:
         InputError: If too few slices tell.

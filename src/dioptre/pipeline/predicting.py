@@ -187,7 +187,7 @@ def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def _identities(method: Method) -> list[str]:
-    """Returns what makes a method the same: its identity, after those of who chooses its looks."""
+    """Returns the identity of a method, after those of the methods that choose its looks."""
     return [one.build().identity for one in leaders_of(method)]
 
 

@@ -102,7 +102,7 @@ class _Unregistered:
         return int(2 * min((centre - first).min(), (last - centre).min())) + 1
 
     def wanted(self, row: int, size: int) -> Pixel:
-        """Returns where in a patch a window of this size would begin that has the centre the patch had."""
+        """Returns the first pixel (x, y) of a window of this size around the centre that the patch had."""
         x, y = (self.began[row] + (self.size - size) // 2).tolist()
         return x, y
 
@@ -223,7 +223,7 @@ def _widened(store: PatchStore, camera: CameraModel, registration: Registration)
 
 
 def _config(unregistered: _Unregistered, size: int) -> dict[str, Any]:
-    """Returns what decides the registered store, as plain JSON."""
+    """Returns the configuration of the registered store, as plain JSON."""
     camera, manifest = unregistered.camera, unregistered.store.manifest
     return {
         "how": unregistered.registration.how,

@@ -119,7 +119,7 @@ def _check_ladders(folders: Sequence[_Folder]) -> None:
 
 
 def _by_role(folders: Sequence[_Folder]) -> dict[Role, list[_Folder]]:
-    """Returns which folders belong to which tables; several if they are other methods on the same data."""
+    """Returns the folders of each role; several if they are other methods on the same data."""
     found: dict[Role, list[_Folder]] = {}
     for folder in folders:
         for other in found.get(folder.origin.role, []):

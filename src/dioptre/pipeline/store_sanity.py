@@ -139,7 +139,7 @@ def check(
     seed: int = 0,
     done: Callable[[int, int], None] | None = None,
 ) -> StoreCheck:
-    """Returns what a look at some patches of a store tells about its labels and codes.
+    """Returns a comparison of a store's labels and codes with what some of its patches show.
 
     Args:
         path: Any store that `open_patches` opens.
@@ -203,7 +203,7 @@ def _look(
 
 
 def _compare(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
-    """Returns how the peaks differ from the labels."""
+    """Returns statistics of peaks against labels: bias, spread and misfits in indices, and the slope."""
     truth, captures = sample.column("truth"), sample.column("capture")
     errors, n = (peaks - truth).astype(np.float64), len(sample.format.grid)
     several = np.ptp(truth) > 0
@@ -228,7 +228,7 @@ def _misfit(peaks: Indices, labels: Indices | Float[np.ndarray, " patch"]) -> fl
 
 
 def _fit_depth(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
-    """Returns which multiple of the labels' dioptres fits the peaks best, and how well.
+    """Returns the multiple of the labels' dioptres that fits the peaks best, and how well.
 
     Depth codes are even in dioptres, so that another distance of code 0 multiplies the dioptres of all labels
     (but for the hundredth of a dioptre at their far end). Labels at the ends of the ladder say too little.
@@ -252,7 +252,7 @@ def _kept(store: PatchStore) -> dict[str, tuple[float, float | None]]:
 
 
 def _config_entry(store: PatchStore, name: str) -> Any:
-    """Returns how the store was made, as far as it tells; None if it does not."""
+    """Returns an entry of the configuration of a store's making; None if there is none."""
     with described_by(store.path):
         return store.manifest.get("config", {}).get(name)
 
@@ -261,7 +261,7 @@ def _config_entry(store: PatchStore, name: str) -> Any:
 
 
 def _look_at_codes(sample: PatchStore) -> dict[str, Any]:
-    """Returns what the bare codes of some slices are like."""
+    """Returns statistics of the bare codes of some slices."""
     bare, form = sample.as_codes(), sample.format
     some = np.linspace(0, len(sample) - 1, min(CODE_PATCHES, len(sample))).astype(int)
     slices = np.unique(np.linspace(0, len(form.grid) - 1, CODE_SLICES).astype(int))
@@ -302,7 +302,7 @@ def _disparity(pixels: Float32[np.ndarray, "slice 2 row col"], peak: int) -> tup
 
 
 def _shift_between(views: Float32[np.ndarray, "2 row col"]) -> Float[np.ndarray, " 2"]:
-    """Returns how far the right view is moved against the left, along columns and rows."""
+    """Returns the shift of the right view against the left in pixels, along columns and rows."""
     smooth = gaussian_filter1d(gaussian_filter1d(views.astype(np.float64), 1.5, axis=1), 1.5, axis=2)
     smooth /= np.maximum(smooth.mean(axis=(1, 2), keepdims=True), 1e-9)  # one view may get more of the light
     down, across = np.gradient(smooth.mean(axis=0))
@@ -321,7 +321,7 @@ def _summarise_disparities(disparities: Float[np.ndarray, "patch 2"] | None) -> 
 
 
 def flags_of(found: StoreCheck) -> tuple[str, ...]:
-    """Returns what is wrong with a store, the likeliest cause first.
+    """Returns the faults of a store, the likeliest cause first.
 
     What a cause explains is not said again: pictures that are black have no peaks, and slices in the wrong
     order turn the disparity round.

@@ -131,7 +131,7 @@ def draw_surfaces(
     count: int = 4,
     size: int = 1024,
 ) -> list[Square]:
-    """Returns what a scene's surfaces look like, on the fine grid; their mean together is 1."""
+    """Returns the textures of a scene's surfaces, on the fine grid; their mean together is 1."""
     pictures = []
     for _ in range(count):
         if photographs and rng.random() < PHOTOGRAPHS:
@@ -349,7 +349,7 @@ def _smooth(n: int, rng: np.random.Generator) -> Square:
 
 
 def side_motion(n: int, rng: np.random.Generator) -> Float[np.ndarray, "n 2"]:
-    """Returns where the optical axis meets the frame at each slice: a smooth path and some jitter."""
+    """Returns the offset of the optical axis at each slice, in pixels: a smooth path and some jitter."""
     knots = rng.normal(0, SIDE_MOTION_PX / 2, (4, 2)).cumsum(axis=0)
     knots -= knots.mean(axis=0)
     path = np.stack(

@@ -109,7 +109,7 @@ def draw_wide_scene(
 
 
 def _draw_shape(n: int, size: int, rng: np.random.Generator) -> Square:
-    """Returns where a surface is, anywhere in the picture."""
+    """Returns the cover of a surface, 0 to 1, at a random place in the picture."""
     part = round(FINE * size * float(rng.uniform(SMALLEST, 1.0)))
     aside = n // 5
     y, x = rng.integers(0, 2 * aside + 1, 2)

@@ -44,7 +44,7 @@ def mean_step(grid: FocusGrid) -> float:
 
 
 def beyond(grid: FocusGrid, depth: float) -> float:
-    """Returns how many indices a depth lies beyond the end of a ladder.
+    """Returns the distance of a depth beyond the end of a grid, in indices.
 
     It is 0 up to half a step beyond an end, where the end is the nearest position still; negative beyond the
     far end, positive beyond the near end.

@@ -53,7 +53,7 @@ class Actuator:
 def sweep(
     camera: CameraModel, actuator: Actuator, device_bias: float, rng: np.random.Generator
 ) -> Float[np.ndarray, " n"]:
-    """Returns where the lens really is focused, in dioptres, at each position of a sweep from far to near.
+    """Returns the true focus at each position of a sweep from far to near, in dioptres.
 
     Args:
         camera: Its grid holds the commanded positions.
@@ -98,7 +98,7 @@ class VoiceCoil:
         self._jitter_um = self._swing_um = self._since_s = 0.0
 
     def move(self, index: int, wait_s: float) -> float:
-        """Returns where the lens is focused, in dioptres, so long after it was sent to a position.
+        """Returns the focus of the lens in dioptres, some time after it was sent to a position.
 
         Args:
             index: Of the ladder.
@@ -117,7 +117,7 @@ class VoiceCoil:
         return float(extension_to_focus_um(self.camera, here + self.offset_um + self._jitter_um + swing))
 
     def rest(self, index: int) -> float:
-        """Returns where the lens comes to rest without play and jitter, in dioptres."""
+        """Returns the focus at which the lens comes to rest without play and jitter, in dioptres."""
         return float(extension_to_focus_um(self.camera, self._command_um(index) + self.offset_um))
 
     def _command_um(self, index: int) -> float:
@@ -127,7 +127,7 @@ class VoiceCoil:
 
 
 def index_errors(camera: CameraModel, focus: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """Returns how many indices each slice's true focus lies beyond the commanded one, towards near.
+    """Returns the error of each slice's true focus against the commanded one, in indices towards near.
 
     A mean step of the ladder counts as one index, also beyond its ends.
     """

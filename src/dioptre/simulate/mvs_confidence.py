@@ -87,7 +87,7 @@ def contrast(
 def certain(
     light: Picture, depth: Picture, exposure: float, noise: Noise, factor: int
 ) -> Bool[np.ndarray, "_ _"]:
-    """Returns where a rig would be sure of its depth, for each working pixel.
+    """Returns the mask of working pixels at which a rig would be sure of its depth.
 
     Args:
         light: See `contrast`.

@@ -36,7 +36,7 @@ class PointSpread:
     at: Field
 
     def half(self, diameter_px: float) -> int:
-        """Returns how many pixels the kernels of a blur diameter reach from their centre."""
+        """Returns the half-width of the kernels of a blur diameter, in pixels."""
         return int(np.ceil(REACH * abs(diameter_px * self.device.blur_gain(diameter_px)) / 2)) + 2
 
     def kernels(self, diameter_px: float, half: int | None = None) -> Float32[np.ndarray, "2 n n"]:

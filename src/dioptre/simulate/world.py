@@ -158,7 +158,7 @@ def draw_world(
 
 
 def draw_places(camera: CameraModel, conditions: Conditions, rng: np.random.Generator) -> list[Surface]:
-    """Returns what stands before a camera, from front to back, not painted yet.
+    """Returns the shapes and places of things before a camera, from front to back, not painted yet.
 
     Between the wall and the things is where the prior has scenes, and things stand before the wall as far as
     the layers of a patch are apart: a part of a frame has the depths that a patch has.

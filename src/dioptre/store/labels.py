@@ -118,7 +118,7 @@ def patch_medians(
 
 
 def map_factor(shape: tuple[int, ...], frame: FrameSize) -> int:
-    """Returns how many frame pixels a side of a map's pixel has: 4 for the published maps."""
+    """Returns the side of a map's pixel in frame pixels: 4 for the published maps."""
     factor = frame[0] // max(shape[0], 1)
     if len(shape) != 2 or factor < 1 or (shape[0] * factor, shape[1] * factor) != frame:
         raise InputError(

@@ -111,7 +111,7 @@ class OwnCapture:
 
     @classmethod
     def from_toml(cls, path: Path) -> "OwnCapture":
-        """Returns what a capture.toml says.
+        """Returns the settings in a capture.toml.
 
         Raises:
             FileError: If it cannot be read, or something is missing or wrong, in one sentence.

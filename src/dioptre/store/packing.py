@@ -54,7 +54,7 @@ class PackedFrame:
 
 
 def packed_words(shape: tuple[int, int], bits: int) -> int:
-    """Returns how many words a packed frame of native rows and columns has."""
+    """Returns the number of words in a packed frame of native rows and columns."""
     rows, cols = shape
     return cols * -(-rows * bits // kernels.WORD_BITS)
 

@@ -59,7 +59,7 @@ class PatchReader(Protocol):
         """
 
     def checks(self, table: pa.Table) -> list[Check]:
-        """Returns what checks each file: it raises FileError if its bytes are not those that were written.
+        """Returns a check of each file: it raises FileError if the bytes are not those that were written.
 
         Raises:
             FileError: If the manifest does not tell which files there are.
@@ -204,7 +204,7 @@ class PatchStore:
             check()
 
     def checks(self) -> list[Check]:
-        """Returns what checks each file of the store, one by one: it raises FileError as `verify` does."""
+        """Returns a check of each file of the store: it raises FileError as `verify` does."""
         if self._patches is None:
             return self._reader.checks(self.table)
         return open_patches(self.path).checks()

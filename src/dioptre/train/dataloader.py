@@ -315,7 +315,7 @@ class RandomOrTrails:
     def __call__(
         self, rng: np.random.Generator, rows: Int[np.ndarray, " batch"]
     ) -> Int[np.ndarray, "fewer slice"]:
-        """Returns which positions are seen of each patch: in a search, as many as it has come to."""
+        """Returns the positions that are seen of each patch: in a search, as many as it has come to."""
         if self.trails is None or rng.random() < 0.5:
             return self.random(rng, rows)
         return from_trails(self.trails)(rng, rows)[:, : rng.integers(1, self.trails.shape[2] + 1)]

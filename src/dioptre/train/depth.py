@@ -203,7 +203,7 @@ def unexplained(maps: Float[Tensor, "batch _ _"], target: Defocus) -> Float[Tens
 
 
 def astray(maps: Float[Tensor, "batch _ _"], target: Defocus) -> Float[Tensor, ""]:
-    """Returns how far maps are from their targets, of which GAUGE count as 1, on average."""
+    """Returns the smooth L1 loss of maps, whose unit is GAUGE, against their targets."""
     return functional.smooth_l1_loss(maps, _pooled(target, maps) / GAUGE, beta=0.25)
 
 

@@ -74,7 +74,7 @@ def first_of_each(indices: Int[Tensor, "batch slice"]) -> Float[Tensor, "batch s
 
 
 def mixing(views: int) -> Float[Tensor, "plane view"]:
-    """Returns what planes are made of: green and, of two views, their difference, amplified."""
+    """Returns the mixing matrix of planes: green and, of two views, their difference, amplified."""
     return torch.tensor([[1.0]] if views == 1 else [[0.5, 0.5], [DIFFERENCE_GAIN, -DIFFERENCE_GAIN]])
 
 
@@ -144,7 +144,7 @@ def moves_to_positions(
 def share_beyond(
     logs: Float[Tensor, "batch slice n_and_beyond"], indices: Int[Tensor, "batch slice"]
 ) -> Float[Tensor, "batch slice n_and_beyond"]:
-    """Returns what each of several looks says, so that it can be averaged with the others.
+    """Returns the log-probabilities of each of several looks, made such that they can be averaged.
 
     No move leads from the near end to beyond the far one, however far away the focus is: a look there can
     only say "the far end". Of what it says of an end, the part that it is farther away from that end than

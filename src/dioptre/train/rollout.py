@@ -33,7 +33,7 @@ def roll_out(
     done: Done = unwatched,
     batch: int = 16,
 ) -> Int[np.ndarray, "all start look"]:
-    """Returns where searches look, from every start of every patch, the position that they come to last.
+    """Returns the positions at which searches look, from every start of every patch, and their last answer.
 
     Args:
         source: Where looks are read.

@@ -95,7 +95,7 @@ class PublishedFile:
 
 
 def parse_path(path: str) -> PublishedFile | None:
-    """Returns which file of the set a path names; None if it is none that is read."""
+    """Returns the file of the set that a path names; None if it is none that is read."""
     found = FILE.search(path)
     if not found or (found["index"] is None) == (found["folder"] in FRAME_FOLDERS):
         return None
@@ -130,7 +130,7 @@ class Validation:
 
     @classmethod
     def parse(cls, text: str) -> "Validation":
-        """Returns what a user wrote: a fraction such as 0.1, or names of scenes such as apt1,home5."""
+        """Returns the choice in a user's text: a fraction such as 0.1, or scenes such as apt1,home5."""
         if re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+", text):
             return cls(fraction=float(text))
         return cls(scenes=tuple(name.strip() for name in text.split(",") if name.strip()))

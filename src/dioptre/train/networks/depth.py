@@ -109,7 +109,7 @@ class DepthNet(nn.Module):
 
 
 def unlikeness(views: Float[Tensor, "batch 2 row col"]) -> Float[Tensor, "batch shift row col"]:
-    """Returns how far the views differ at each pixel and shift from -REACH to REACH, at even contrast.
+    """Returns the difference of the views at each pixel and shift from -REACH to REACH, at even contrast.
 
     A shift d compares left[y, x] with right[y, x + d].
     """

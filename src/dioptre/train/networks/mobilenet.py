@@ -122,7 +122,7 @@ def in_chunks(
     run: Callable[..., Float[Tensor, "batch ..."]],
     *inputs: Shaped[Tensor, "batch ..."],
 ) -> Float[Tensor, "batch ..."]:
-    """Returns what a network says of a batch; out of training, chunk by chunk.
+    """Returns the outputs of a network for a batch; out of training, chunk by chunk.
 
     Most of the time of these networks goes into moving numbers between memory and processor, and a chunk
     stays in the cache. In training, batch normalisation must see the batch as a whole.
@@ -133,7 +133,7 @@ def in_chunks(
 
 
 def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int:
-    """Returns how many multiply-adds one patch costs.
+    """Returns the number of multiply-adds for one patch.
 
     The paper's input has all slices, seen or not: its network is counted with `slices` = all.
 

@@ -39,7 +39,7 @@ class SparseStem(nn.Module):
     def forward(
         self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch out row2 col2"]:
-        """Returns what the dense convolution of the one-hot input gives; rows and columns are even."""
+        """Returns the dense convolution of the one-hot input; rows and columns are even."""
         batch, slices, views, rows, cols = pixels.shape
         if slices == self.positions:  # a full stack, in order: nothing to leave out
             weight = self.weight.contiguous()  # pixels are not channels last, and too many to be made so
@@ -98,7 +98,7 @@ class OneHotNet(nn.Module):
     def features(
         self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch feature"]:
-        """Returns what the last layer before the answer says."""
+        """Returns the features of the last layer before the answer."""
         return in_chunks(self, self._features, pixels, indices)
 
     def _features(
