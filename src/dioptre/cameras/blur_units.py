@@ -34,7 +34,7 @@ Pictures = Float32[np.ndarray, "slice view row col"]
 
 @dataclass(frozen=True, eq=False)
 class BlurSteps:
-    """How positions of a lens become steps.
+    """The conversion of lens positions to blur steps, STEP_PX of blur each, and back.
 
     Attributes:
         grid: Where the lens can go, with its `blur_per_unit_px`.
@@ -47,7 +47,7 @@ class BlurSteps:
 
     @property
     def scale(self) -> float:
-        """How many times as large as they are its pictures are shown to a network, 1 or less.
+        """The factor by which pictures are shrunk for a network, 1 or less.
 
         What the lens blurs in focus, without the pixels, is then as wide as on the phone: a network that
         knows sharp pictures would take a soft one for one out of focus. Pictures are never enlarged.
@@ -121,7 +121,7 @@ def _averaging(length: int, scale: float) -> Float32[np.ndarray, "few many"]:
 
 @dataclass(frozen=True)
 class StepWindow:
-    """The steps that a network is asked about, on a lens's own way.
+    """The blur steps that a network is asked about, within a lens's range.
 
     Attributes:
         steps: The lens's.
@@ -161,7 +161,7 @@ class StepWindow:
 
     @property
     def reach(self) -> slice:
-        """The indices that the lens can go to: those within the grid, give or take half a step."""
+        """The indices that the lens can go to: those within the grid, or half a step beyond."""
         far, near = self.steps.ends
         first = max(0, math.ceil(far - self.origin - 0.5))
         last = min(WINDOW - 1, math.floor(near - self.origin + 0.5))

@@ -30,7 +30,7 @@ AnyCamera = CameraModel | str | os.PathLike[str]
 
 @dataclass(frozen=True, eq=False)
 class CameraOptics:
-    """How blur grows along a lens's way; two numbers will do, the first two.
+    """The growth of blur along a lens's range; the first two numbers suffice.
 
     Attributes:
         growth_px: Blur diameter, in pixels of its pictures, that a move by one unit adds to something in

@@ -55,7 +55,7 @@ def open_console() -> "Console":
     from rich.console import Console  # noqa: PLC0415
 
     class PlainConsole(Console):
-        """A console that leaves it to the command line what a broken pipe means."""
+        """A console that raises BrokenPipeError, which the command line handles."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -123,7 +123,7 @@ class ProgressLines:
         self.last = 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Is told how much is done, and of how much."""
+        """Says how much is done, of how much, if it is time to."""
         now = self.clock()
         if self.before is None:
             self.before = done

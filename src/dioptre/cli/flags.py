@@ -51,7 +51,7 @@ class Flag:
 
     @property
     def usage(self) -> str:
-        """How it is written."""
+        """The flag with its placeholder, as in usage lines."""
         return f"{self.name} {self.value}".strip()
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PixelFlags:
-    """What the numbers of the pictures are.
+    """How the pixel values of the pictures are read.
 
     Attributes:
         gamma: srgb if the pictures have the gamma of a display, linear if they have none. By default networks

@@ -27,7 +27,7 @@ SUMMED: Final = ("exact", "within_1", "within_2", "within_4", "size", "square", 
 
 @dataclass(frozen=True, order=True)
 class AnswerKind:
-    """What answers are told apart by.
+    """The columns that tell kinds of answers apart.
 
     Attributes:
         method: Key of the method.

@@ -21,7 +21,7 @@ Flags = Bool[np.ndarray, " answer"]
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How often answers were right, by how sure they were; bins without an answer are left out.
+    """The share of right answers by confidence; bins without an answer are left out.
 
     Attributes:
         believed: Mean confidence in each bin.
@@ -35,7 +35,7 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """The expected calibration error: how far both are apart, the mean over answers."""
+        """The expected calibration error: the mean of |confidence - share of right answers|, over answers."""
         return float(np.abs(self.believed - self.found) @ self.count / self.count.sum())
 
 
@@ -81,7 +81,7 @@ RISKS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # that a user may accept, in a
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceCounts:
-    """What was believed of the answers of one method, and what became of them, counted in fine bins.
+    """The answers of one method, counted by confidence and risk in fine bins, with those that were right.
 
     However many answers there are, it takes the same room.
 

@@ -40,7 +40,7 @@ Slices = Float32[np.ndarray, "slice rows cols"]
 
 
 def align(green: Slices, zoom: Float[np.ndarray, " slice"]) -> Motion:
-    """Returns where each slice shows what the reference shows.
+    """Returns the motion of each slice against the reference.
 
     Args:
         green: The sweep, far to near.
@@ -68,14 +68,14 @@ def align(green: Slices, zoom: Float[np.ndarray, " slice"]) -> Motion:
 
 
 def focus_share(green: Slices) -> Slices:
-    """Returns how sharp each slice is at each place, as a share of the sharpest slice there."""
+    """Returns the sharpness of each slice at each place, as a share of the sharpest slice there."""
     sharp = np.stack([sharpness(one) for one in green])
     return sharp / np.maximum(sharp.max(axis=0), np.float32(1e-12))
 
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """How two slices can be made alike: normal equations of shift, gain, offset and a power of the scale.
+    """The normal equations that register two slices: shift, gain, offset and a power of the scale.
 
     Attributes:
         own: (4, 4) of what is the pair's own: shift along x and y, gain, offset.

@@ -97,7 +97,7 @@ def dioptres_to_plane(dioptres: Picture, limits: tuple[float, float]) -> Picture
 
 
 def channels(picture: Picture) -> Float32[np.ndarray, "3 rows cols"]:
-    """Returns what pictures are compared by: intensity relative to its surroundings, and its gradients."""
+    """Returns the channels that pictures are compared by: relative intensity, and its gradients."""
     level = cv2.GaussianBlur(picture, (0, 0), LEVEL_PX)
     even = np.sqrt(np.maximum(picture, 0) / (level + np.float32(PRESENT) * picture.mean()))
     even = np.minimum(even, np.float32(3)) / np.float32(3)
@@ -185,7 +185,7 @@ def _pick(volume: Float32[np.ndarray, "plane rows cols"], limits: tuple[float, f
 
 
 def confidence(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], at: int) -> Picture:
-    """Returns how far each depth of a camera can be trusted, 0 to 1.
+    """Returns the confidence of each depth of a camera, 0 to 1.
 
     It is the product of three: how well the better half of the other cameras agrees, how plainly the cost has
     one minimum, and how smooth depth is about the pixel.
@@ -242,7 +242,7 @@ def rectify(
 
 
 def residual(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], at: int) -> Picture:
-    """Returns how unlike a camera's pixels and those that its depths lead to in the other cameras are.
+    """Returns the difference of a camera's pixels and those at its depths in the other cameras.
 
     It is the mean over the better half of the cameras, of intensities relative to their surroundings.
     """

@@ -50,7 +50,7 @@ Slices = Float32[np.ndarray, "slice n n"]
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Where each slice of a patch shows what slice 0 shows.
+    """The motion of each slice of a patch against slice 0.
 
     Attributes:
         zoom: Scale of each slice relative to slice 0.
@@ -119,7 +119,7 @@ def _relative(motion: Motion, apart: int) -> Motion:
 
 
 def _search_steps(smooth: Slices, guess: Motion) -> Float[np.ndarray, "pair 2"]:
-    """Returns what moves the centre of each slice to its place in the next one."""
+    """Returns the motion of each slice's centre to the next slice, in pixels."""
     between = _relative(guess, 1)
     strayed = np.zeros_like(between.shift)
     bend = np.zeros((len(strayed), 2, 2))
@@ -225,7 +225,7 @@ def largest_window(motion: Motion, n: int) -> int:
 
 
 def place_window(motion: Motion, n: int, size: int, wanted: Pixel) -> Pixel:
-    """Returns where the window of slice 0 begins that is nearest to a wanted one, as its first pixel (x, y).
+    """Returns the first pixel (x, y) of the window of slice 0 that is nearest to a wanted one.
 
     It lies in what no slice lacks, or in the middle of that if that is too small for it.
     """

@@ -56,7 +56,7 @@ Slices = Float32[np.ndarray, "slice rows cols"]
 def adjust_capture(
     sweeps: Sequence[Slices], motions: Sequence[Motion], nominal: Nominal, factor: int
 ) -> Adjusted:
-    """Returns what one capture tells about its rig's cameras.
+    """Returns the estimate of a rig's cameras from one capture.
 
     Args:
         sweeps: Of each camera, in working pixels.
@@ -146,7 +146,7 @@ def _check_features(features: Mapping[Image, Features], nominal: Nominal) -> Non
 def _links(
     images: Sequence[Image], features: Mapping[Image, Features], motions: Sequence[Motion]
 ) -> list[tuple[Image, Image, Int[np.ndarray, "_ 2"]]]:
-    """Returns which features are of one point: over the slices of a camera, and between cameras."""
+    """Returns the pairs of features that show one point: over the slices of a camera, and between cameras."""
     links = []
     slices = sorted({at for _, at in images})
     cameras = sorted({camera for camera, _ in images})
@@ -256,7 +256,7 @@ def refine(
 
 
 def _expected(pixel: float, factor: int) -> Expected:
-    """Returns what is expected of a capture whose slices were aligned in working pixels."""
+    """Returns the expected deviations of a capture whose slices were aligned in working pixels."""
     return Expected(pixel=pixel, shift_px=ALIGNED_PX * factor, axis_px=AXIS_PX * factor)
 
 
@@ -292,7 +292,7 @@ def _check_points(bundle: Bundle, nominal: Nominal) -> None:
 def _focus_ratio(
     bundle: Bundle, sweeps: Sequence[Slices], nominal: Nominal, motions: Sequence[Motion], factor: int
 ) -> float:
-    """Returns how many times as many dioptres points have by parallax as by where the first camera is sharp.
+    """Returns the ratio of points' dioptres by parallax to those by where the first camera is sharp.
 
     Raises:
         InputError: If that is far from 1: the spacing, or the focus distances, are not what was said.
@@ -321,7 +321,7 @@ def _focus_ratio(
 def _compare_with_focus(
     parallax: Float[np.ndarray, " _"], focus: Float[np.ndarray, " _"], nominal: Nominal
 ) -> float:
-    """Returns how many times as many dioptres parallax has as focus; raises if that is not to be believed.
+    """Returns the ratio of dioptres by parallax to those by focus; raises if it cannot be right.
 
     A lens may be off by a constant (its ladder was calibrated elsewhere, or when it was colder), and where a
     picture is sharpest is uncertain: one of three is enough, the ratio, the slope or a small difference.

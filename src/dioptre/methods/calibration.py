@@ -43,7 +43,7 @@ Places = Float[np.ndarray, "batch 2"]
 
 @dataclass(frozen=True)
 class DisparityError:
-    """How far a matched disparity may be off: the likeliest numbers for labelled patches.
+    """The error model of a matched disparity, fitted to labelled patches.
 
     Attributes:
         spread: Scale of the error in focus, in dioptres; the lens's own error is part of it.
@@ -96,7 +96,7 @@ THIN_LENS: Final = CalibrationLine(-1.0)  # of what the field table makes of a d
 
 @dataclass(frozen=True)
 class Fit:
-    """What one method needs of a calibration beside the field table.
+    """The numbers of a calibration for one method, besides the field table.
 
     Attributes:
         trust: How far what it matches may be off.
@@ -120,7 +120,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What turns the disparity of one camera's views into a focus.
+    """The calibration of one camera: from the disparity of its views to a focus in dioptres.
 
     Attributes:
         name: Of the camera.

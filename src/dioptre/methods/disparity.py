@@ -67,7 +67,7 @@ FREEDOM: Final = 3.0  # of Student's t
 
 @dataclass(frozen=True)
 class DisparityKind:
-    """How a method of this family works.
+    """A kind of method of this family: how it matches, and what it searches.
 
     Attributes:
         match: Finds the disparity, searched so many pixels to each side.
@@ -158,7 +158,7 @@ class Disparity(Autofocuser):
 
     @property
     def kind(self) -> DisparityKind:
-        """How it works."""
+        """The kind of method that it is."""
         return KINDS[self.key]
 
     @property

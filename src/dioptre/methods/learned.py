@@ -64,7 +64,7 @@ class Learned(Autofocuser):
 
     @property
     def card(self) -> Card:
-        """What the network is for."""
+        """The network's model card."""
         return _load(self.path)[1]
 
     @property

@@ -50,7 +50,7 @@ Curves = Float[np.ndarray, "image shift"]
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """What tiles of a patch say of its shift.
+    """The shifts of a patch's tiles, in pixels, and their weights.
 
     Attributes:
         shifts: Smoothed, in pixels.
@@ -73,7 +73,7 @@ class Tiles:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """What matching says of some looks.
+    """The matched disparity of some looks, in pixels, with its noise.
 
     Attributes:
         shifts: The disparity, in pixels.

@@ -18,7 +18,7 @@ LONGEST = 1_000_000  # characters of a card
 
 @dataclass(frozen=True)
 class Card:
-    """What a network in a file is for.
+    """The model card in a network's file: what it answers, and for which pictures.
 
     Attributes:
         problem: The paper's problem it was trained for.
