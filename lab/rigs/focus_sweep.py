@@ -43,7 +43,7 @@ class Phone:
         slices: Its sweep.
         rotation: Rotation from the world.
         centre: Place, metres.
-        focal: Focal length at the far end of the ladder, pixels.
+        focal: Focal length at the far end of the grid, pixels.
         motion: How its slices moved.
         distortion: Its coefficients.
     """

@@ -45,9 +45,9 @@ SIZE = 96
 
 @pytest.fixture(scope="module")
 def scenes() -> FocalStack:
-    """Three planes at positions of a short ladder, with hardly any noise.
+    """Three planes at positions of a short grid, with hardly any noise.
 
-    The grain gives every pixel something to compare; a ladder of 17 has steps of half a pixel of disparity,
+    The grain gives every pixel something to compare; a grid of 17 has steps of half a pixel of disparity,
     which the envelope measures do not forgive.
     """
     rng = np.random.default_rng(2)

@@ -68,7 +68,7 @@ class Aggregate:
     """Predictions, counted.
 
     Attributes:
-        positions: Of the ladder.
+        positions: Of the grid.
         examples: Patches whose answers are kept one by one.
         sums: For each kind and scene, what is summed over its answers.
         by_start: For each method with one look, (start, truth): the answers, and their errors' sizes.
@@ -89,7 +89,7 @@ class Aggregate:
         for values in (predicted, truth):
             if len(values) and not 0 <= values.min() <= values.max() < self.positions:
                 raise FileError(
-                    f"predictions of a ladder of {self.positions} positions lie in 0..{self.positions - 1}, "
+                    f"predictions of a grid of {self.positions} positions lie in 0..{self.positions - 1}, "
                     f"not at {values.min()} or {values.max()}"
                 )
         self._add_sums(batch, predicted - truth)
@@ -180,7 +180,7 @@ def tally(batches: Iterable[pa.Table], positions: int, examples: Collection[int]
 
     Args:
         batches: Tables with the columns of READ; one at a time is in memory.
-        positions: Of the ladder.
+        positions: Of the grid.
         examples: Patches whose answers are kept one by one.
     """
     found = Aggregate(positions, examples)

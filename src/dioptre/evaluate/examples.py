@@ -1,6 +1,6 @@
 """Example patches that lie beside predictions, so that a report can show pictures and needs no store.
 
-Some are spread over light and dark and over the ladder; others show what the paper warns of: one whose
+Some are spread over light and dark and over the grid; others show what the paper warns of: one whose
 contrast curve noise may have misled, in the dark if there is one (`NOISE`), one that focal breathing may have
 misled (`BREATHING`), and one of which green cannot tell the side (`AMBIGUOUS`). Which they are follows from
 the predictions alone.

@@ -38,8 +38,8 @@ class Provenance:
         patches: How many.
         scenes: Of how many scenes; 0 if that was not written down.
         starts: From how many positions a method with few looks began.
-        positions: Of the ladder; 0 if that was not written down.
-        ladder: Hash of the ladder; "" if that was not written down.
+        positions: Of the grid; 0 if that was not written down.
+        grid: Hash of the grid; "" if that was not written down.
         store: Name of the store's folder; "" if that was not written down.
         device: Which phone, or phones; likewise.
         light: normal, dark, mixed, or pairs of both; likewise.

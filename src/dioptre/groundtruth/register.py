@@ -1,6 +1,6 @@
 """Registration: undoing focal breathing, so that all slices of a patch show the same part of the scene.
 
-The lens magnifies more the nearer it is focused, and its axis wanders. Slice 0, the far end of the ladder,
+The lens magnifies more the nearer it is focused, and its axis wanders. Slice 0, the far end of the grid,
 has the widest field: it is the reference, and the others are shrunk onto it (paper, Performance with
 Registration).
 
@@ -68,7 +68,7 @@ def calibrated_motion(camera: CameraModel, at: Place, principal_point: Place = (
     """Returns the motion that the thin lens predicts from the focus distances.
 
     Args:
-        camera: Its focal length and ladder give the zoom, v(k) / v(0).
+        camera: Its focal length and grid give the zoom, v(k) / v(0).
         at: The patch's centre, pixels from the centre of the frame.
         principal_point: What the image is magnified about, pixels from the centre of the frame.
     """

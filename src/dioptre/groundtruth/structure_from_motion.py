@@ -323,7 +323,7 @@ def _compare_with_focus(
 ) -> float:
     """Returns the ratio of dioptres by parallax to those by focus; raises if it cannot be right.
 
-    A lens may be off by a constant (its ladder was calibrated elsewhere, or when it was colder), and where a
+    A lens may be off by a constant (its grid was calibrated elsewhere, or when it was colder), and where a
     picture is sharpest is uncertain: one of three is enough, the ratio, the slope or a small difference.
     """
     ratio, slope = float(np.median(parallax / focus)), float("nan")

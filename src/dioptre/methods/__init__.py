@@ -139,18 +139,18 @@ _ROWS: Final = (
     _learned("l2a-two-step-dp", "Our Model, second step", Problem.SINGLE_DUAL_PIXEL, 2, "l2a-single-dp"),
     _disparity(
         "dioptre-zncc-disparity",
-        "ZNCC Disparity of the whole ladder",
+        "ZNCC Disparity of the whole grid",
         "ours, after Wadhwa 2018",
         in_paper=False,
     ),
     _disparity(
         "dioptre-ssd-disparity",
-        "SSD Disparity of the whole ladder",
+        "SSD Disparity of the whole grid",
         "ours, after Wadhwa 2018",
         in_paper=False,
     ),
     _disparity(
-        "dioptre-learned-depth", "Learned Depth of the whole ladder", "ours, after Garg 2019", in_paper=False
+        "dioptre-learned-depth", "Learned Depth of the whole grid", "ours, after Garg 2019", in_paper=False
     ),
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),

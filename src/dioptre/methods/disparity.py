@@ -12,8 +12,8 @@ disparity d (`methods.matching`), which tells how far and on which side the lens
   `methods.depth_network`).
 
 These three search "a small range around zero", as the paper says: Wadhwa's 3 pixels to each side, some 17
-positions of the ladder. `dioptre-zncc-disparity`, `dioptre-ssd-disparity` and `dioptre-learned-depth` search
-the disparities of the whole ladder in softened views, and have a line, bent at 0, of what the field table
+positions of the grid. `dioptre-zncc-disparity`, `dioptre-ssd-disparity` and `dioptre-learned-depth` search
+the disparities of the whole grid in softened views, and have a line, bent at 0, of what the field table
 makes of the disparity: blur grows faster on one side of the focus than on the other.
 
 A key may name its calibration after an @: `zncc-disparity@left`, `ssd-disparity@my-phone.toml`; without, it
@@ -73,7 +73,7 @@ class DisparityKind:
         match: Finds the disparity, searched so many pixels to each side.
         table: Whether the field table makes dioptres of it before the line does the rest.
         line: Whose line it uses: that of a method's key, fitted to labelled patches; "" for a thin lens's.
-        reach: Pixels to search to each side; 0 for the disparities of the whole ladder.
+        reach: Pixels to search to each side; 0 for the disparities of the whole grid.
         size: Pixels that become one for the tiles that it matches, FULL or HALF; it needs a few of them.
         sides: Whether its line may be steeper on one side of the focus than on the other.
         network: The file of the network that it asks; None for none.
@@ -289,7 +289,7 @@ def candidates_of(
 
 
 def _extended(grid: FocusGrid) -> Float[np.ndarray, " position"]:
-    """Returns the dioptres of the ladder with as many positions again beyond each end."""
+    """Returns the dioptres of the grid with as many positions again beyond each end."""
     dioptres, steps = grid.dioptres, np.arange(1, len(grid) + 1)
     far, near = dioptres[1] - dioptres[0], dioptres[-1] - dioptres[-2]
     return np.concatenate([dioptres[0] - far * steps[::-1], dioptres, dioptres[-1] + near * steps])

@@ -168,7 +168,7 @@ def _check(store: PatchStore, camera: CameraModel) -> None:
         raise InputError(f"{store.path} has only green: disparity needs the left and the right view")
     grid = store.format.grid
     if len(grid) != len(camera.grid) or not np.abs(grid.dioptres - camera.grid.dioptres).max() <= CLOSE:
-        raise InputError(f"{store.path} has another ladder than the camera {camera.name}: give its --camera")
+        raise InputError(f"{store.path} has another grid than the camera {camera.name}: give its --camera")
     if store.frame is not None and store.frame != camera.frame:
         (rows, cols), theirs = store.frame, camera.frame
         raise InputError(

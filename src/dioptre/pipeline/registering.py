@@ -65,7 +65,7 @@ class _Unregistered:
 
     Attributes:
         store: The patches; of whole captures with as much around them as breathing moves in.
-        camera: With the store's ladder.
+        camera: With the store's grid.
         registration: How to register.
         centres: (patch, 2): the centre of each patch, (x, y) pixels from the centre of the frame.
         began: (patch, 2): the pixel (x, y) of each patch at which it began before it was widened.
@@ -175,10 +175,10 @@ def _open_unregistered(path: Path, registration: Registration) -> _Unregistered:
 
 
 def _camera_of(store: PatchStore, name: str) -> CameraModel:
-    """Returns the camera with the store's ladder.
+    """Returns the camera with the store's grid.
 
     Raises:
-        InputError: If the ladder or the frame shows that the store is from another camera.
+        InputError: If the grid or the frame shows that the store is from another camera.
     """
     camera = CameraModel.pixel3() if name == "pixel3" else CameraModel.from_toml(name)
     grid = store.format.grid

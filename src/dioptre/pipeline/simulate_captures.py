@@ -48,7 +48,7 @@ KIND = "simulated captures"
 RIG = "rig.json"
 TRUTH = "truth"
 PARTS = {"train": "train1", "validation": "train1", "test": "test"}
-POSITIONS = 49  # of the published ladder
+POSITIONS = 49  # of the published grid
 
 
 def simulate_captures(

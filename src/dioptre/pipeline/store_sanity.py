@@ -34,7 +34,7 @@ BETTER = (
     0.6  # another reading of the labels fits plainly better if it leaves less than this part of the error
 )
 SURE = 4.0  # standard errors that make a disparity certain
-AWAY = (0.15, 0.25)  # parts of the ladder away from the peak at which views are compared
+AWAY = (0.15, 0.25)  # parts of the grid away from the peak at which views are compared
 CODE_PATCHES = 200  # whose bare codes are looked at
 CODE_SLICES = 6
 QUARTERS = 4  # upsampled codes come in quarters
@@ -45,7 +45,7 @@ DARK = 0.05  # of the range from black to white: somewhere in a store it is dark
 CLIPPED = 0.25  # of all codes at or below black are too many, even in the dark
 
 Rows = Int[np.ndarray, " patch"]  # of the table
-Indices = Int[np.ndarray, " patch"]  # positions of the ladder
+Indices = Int[np.ndarray, " patch"]  # positions of the grid
 Errors = Float[np.ndarray, " patch"]
 
 
@@ -231,7 +231,7 @@ def _fit_depth(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
     """Returns the multiple of the labels' dioptres that fits the peaks best, and how well.
 
     Depth codes are even in dioptres, so that another distance of code 0 multiplies the dioptres of all labels
-    (but for the hundredth of a dioptre at their far end). Labels at the ends of the ladder say too little.
+    (but for the hundredth of a dioptre at their far end). Labels at the ends of the grid say too little.
     """
     grid, truth = sample.format.grid, sample.column("truth")
     found: dict[str, Any] = {"depth_scale": None, "misfit_scaled": None}

@@ -42,7 +42,7 @@ JPEG_QUALITY = (70, 98)  # of processed pictures
 SHARPENING = (-0.6, 1.2)  # of processed pictures: a third of them are left as they are
 PERIOD_PX = (12.0, 160.0)  # of a pattern that repeats, fine pixels
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
-SPARE = 2.0  # indices that the lens may go beyond its ladder, and a slanted surface beyond its median
+SPARE = 2.0  # indices that the lens may go beyond its grid, and a slanted surface beyond its median
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
 
 
@@ -86,7 +86,7 @@ class Patch:
         depth: That median, in dioptres.
         depth_spread: Deviation of the depth over the patch, in dioptres.
         depths: All depths that fill a PART of the patch at least, in dioptres.
-        beyond: Indices that the median lies beyond the ladder: 0 inside, negative beyond its far end,
+        beyond: Indices that the median lies beyond the grid: 0 inside, negative beyond its far end,
             positive beyond its near end.
         focusable: Whether there is anything to focus on (`visibility`).
         lens_error: Median error of the lens over the stack, in indices, positive towards near.

@@ -26,7 +26,7 @@ from dioptre.simulate.surface_texture import silhouette
 
 SURFACES: Final = (1, 5)  # from, to
 BENT: Final = 0.4  # how often a surface is slanted or curved
-FLATTER: Final = 0.5  # than the surface of a patch: a wide one would leave the ladder
+FLATTER: Final = 0.5  # than the surface of a patch: a wide one would leave the grid
 SMALLEST: Final = 0.3  # of the picture: what stands in front belongs to a part of it
 
 

@@ -21,7 +21,7 @@ from dioptre.optics import CameraModel, extension_to_focus_um, focus_to_extensio
 class Actuator:
     """How far a lens strays from its commanded position, as standard deviations in micrometres.
 
-    The defaults spread the stacks of one device by 1.6 indices of the published ladder, and those of many by
+    The defaults spread the stacks of one device by 1.6 indices of the published grid, and those of many by
     1.8, since each keeps a bias of its own.
 
     Attributes:
@@ -101,7 +101,7 @@ class VoiceCoil:
         """Returns the focus of the lens in dioptres, some time after it was sent to a position.
 
         Args:
-            index: Of the ladder.
+            index: Of the grid.
             wait_s: Seconds after the command; after one to where it is, the ringing of the last move goes on.
         """
         actuator, command = self.actuator, self._command_um(index)
@@ -129,7 +129,7 @@ class VoiceCoil:
 def index_errors(camera: CameraModel, focus: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """Returns the error of each slice's true focus against the commanded one, in indices towards near.
 
-    A mean step of the ladder counts as one index, also beyond its ends.
+    A mean step of the grid counts as one index, also beyond its ends.
     """
     step = np.gradient(camera.grid.dioptres)
     return (focus - camera.grid.dioptres) / step

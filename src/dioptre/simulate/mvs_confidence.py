@@ -33,7 +33,7 @@ def sharp_picture(seen: WorldView, origin: Origin, shape: tuple[int, int]) -> tu
     """Returns the light of a part of the frame without blur, and its depth in dioptres.
 
     Args:
-        seen: What, and from where; at the far end of the ladder.
+        seen: What, and from where; at the far end of the grid.
         origin: First row and column of the part; it may reach beyond the frame.
         shape: Rows and columns.
     """

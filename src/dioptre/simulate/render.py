@@ -61,7 +61,7 @@ class PatchView:
 
         Args:
             shift_px: How far the optical axis wanders.
-            beyond: How many indices beyond the ends of the ladder things may lie.
+            beyond: How many indices beyond the ends of the grid things may lie.
         """
         camera = self.camera
         far, near = float(camera.grid.dioptres[0]), float(camera.grid.dioptres[-1])
@@ -78,7 +78,7 @@ class PatchView:
         return float(focus_to_magnification(self.camera, float(self.camera.grid.dioptres[0])))
 
     def magnification(self, focus: float) -> float:
-        """Returns the image's scale relative to the far end of the ladder."""
+        """Returns the image's scale relative to the far end of the grid."""
         return 1 + self.breathing * (float(focus_to_magnification(self.camera, focus)) / self._reference - 1)
 
 

@@ -39,9 +39,9 @@ SHARES: Final = {"board": 0.45, "box": 0.25, "cylinder": 0.18, "ball": 0.12}  # 
 TABLE: Final = 0.6  # how often there is one
 THINGS: Final = (6, 14)  # from, to
 ROOM_THINGS: Final = (4, 10)  # in a room
-WALL_INDICES: Final = (0.5, 12.0)  # where its wall is on the ladder, positions from the far end
-FARTHEST: Final = 0.5  # of the ladder's far end, dioptres: no wall is farther
-TABLE_WALL: Final = 0.3  # of the ladder's near end: a nearer wall leaves no room for a table
+WALL_INDICES: Final = (0.5, 12.0)  # where its wall is on the grid, positions from the far end
+FARTHEST: Final = 0.5  # of the grid's far end, dioptres: no wall is farther
+TABLE_WALL: Final = 0.3  # of the grid's near end: a nearer wall leaves no room for a table
 WALL_TILT: Final = 0.2  # deviation of its normal from the axis, radians
 BOARD_TILT: Final = 0.35
 THING_HALF: Final = (0.06, 0.42)  # of the sensor's columns
@@ -127,7 +127,7 @@ def draw_world(
     What stands where does not depend on the frame: a part of the sensor sees a part of the same things.
 
     Args:
-        camera: Its ladder decides how far things are, and its sensor's whole field how large they are.
+        camera: Its grid decides how far things are, and its sensor's whole field how large they are.
         frame: Rows and columns that are looked at, which pictures shall cover.
         rng: Draws everything.
         conditions: What things are covered with, where they are and how they are lit.

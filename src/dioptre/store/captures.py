@@ -154,7 +154,7 @@ class CaptureWriter:
 
         Args:
             name: The capture: letters, digits, "-", "_" and ".".
-            index: Position of the ladder.
+            index: Position of the grid.
             view: 0, or 1 for the right one of two.
             codes: Native codes, landscape.
 

@@ -148,7 +148,7 @@ class Labels:
         corners: Where they are.
         depth: Median depth in dioptres; NaN where nothing is known.
         confidence: Median confidence, in [0, 1].
-        truth: Position of the ladder nearest in inverse depth; 0 where the depth is NaN.
+        truth: Position of the grid nearest in inverse depth; 0 where the depth is NaN.
     """
 
     corners: Corners
@@ -171,7 +171,7 @@ class Labels:
         Args:
             depth: In dioptres.
             confidence: In [0, 1]; where it is 0 (or NaN) the depth does not count.
-            grid: The ladder.
+            grid: The grid.
             frame: Rows and columns that the maps cover.
             size: Rows and columns of a patch.
             stride: From patch to patch.

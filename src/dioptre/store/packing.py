@@ -27,7 +27,7 @@ class PackedFrame:
     """Where a packed frame is in its file, and how to unpack it.
 
     Attributes:
-        slice: Position of the ladder.
+        slice: Position of the grid.
         view: 0, or 1 for the right one of two.
         offset: Byte at which it begins.
         bits: Bits of a code, 1 to 16.

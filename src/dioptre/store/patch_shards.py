@@ -114,7 +114,7 @@ class StoreWriter:
         Args:
             number: Which shard.
             codes: Native codes of the patches that `patches` lists.
-            rows: For each patch the columns that `store.table` requires (truth is a position of the ladder;
+            rows: For each patch the columns that `store.table` requires (truth is a position of the grid;
                 row and col are its corner in the frame in pixels; where_x and where_y its centre, in [-1, 1])
                 and any further ones, text, numbers or bool: the same for all patches of a store.
 

@@ -50,7 +50,7 @@ class PatchReader(Protocol):
 
         Args:
             rows: Which patches.
-            indices: Positions of the ladder.
+            indices: Positions of the grid.
             corners: Row and column at which the window begins in each patch; rows are whole native rows.
             out: As large as the windows.
 
@@ -173,7 +173,7 @@ class PatchStore:
 
         Args:
             rows: Which patches: rows of the table, in any order.
-            indices: Positions of the ladder: one list for all patches, or one row for each; None for all.
+            indices: Positions of the grid: one list for all patches, or one row for each; None for all.
             corners: Row and column at which a window begins in each patch; None for the first ones. Rows
                 begin where a native row does.
             size: Rows and columns of the windows; None for whole patches.

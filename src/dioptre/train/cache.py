@@ -33,7 +33,7 @@ class FeatureCache:
 
     @property
     def positions(self) -> int:
-        """Positions of the ladder."""
+        """Positions of the grid."""
         return self.features.shape[1]
 
     def __len__(self) -> int:

@@ -90,7 +90,7 @@ class TrainingRun:
 
     @property
     def positions(self) -> int:
-        """Positions of its ladder."""
+        """Positions of its grid."""
         return len(self.entries["format"]["dioptres"])
 
     @property

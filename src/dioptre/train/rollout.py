@@ -73,7 +73,7 @@ def ask_network(
     Args:
         infer: What the network answers.
         device: Where it is computed.
-        positions: Of the ladder.
+        positions: Of the grid.
         decision: How its answer is read.
     """
 

@@ -69,7 +69,7 @@ class PublishedFile:
         folder: One of FOLDERS.
         capture: Name of the capture, "apt1_0".
         camera: One of CAMERAS.
-        index: Position on the ladder; None for a map.
+        index: Position on the grid; None for a map.
     """
 
     part: str
@@ -270,7 +270,7 @@ def published_labels(
         depth: Codes, as they lie in the file.
         confidence: As it lies in the file.
         frame: Rows and columns of the landscape frame.
-        grid: The ladder.
+        grid: The grid.
         nearest_m: Distance of code 0.
         farthest_m: Distance of code 255.
         rotate: Which way the files are turned.
@@ -305,7 +305,7 @@ def labels_of_depth(
 
     Args:
         depth: In dioptres, of every pixel of the landscape frame.
-        grid: The ladder.
+        grid: The grid.
         rotate: Which way the files are turned.
         size: Rows and columns of a patch.
         stride: From patch to patch.

@@ -26,7 +26,7 @@ CHANNELS = (32, 64, 96)  # at SCALE, 2 SCALE and 4 SCALE
 BLOCKS = (1, 2, 3)  # at each
 DARKEST = 1e-3  # mean of a view that is not brightened further
 STEM_PX = 7
-REACH = 5  # shifts of the cost volume to each side, in halved pixels: those of the ladder
+REACH = 5  # shifts of the cost volume to each side, in halved pixels: those of the grid
 AROUND_PX = 13  # halved pixels over which contrast is made even for the cost volume
 LEAST_CONTRAST = 0.03  # that is not raised further, as a part of the mean
 

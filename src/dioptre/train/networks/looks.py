@@ -43,7 +43,7 @@ class LooksNet(nn.Module):
     One look begins as it is with MoveNet.
 
     Args:
-        positions: Of the ladder.
+        positions: Of the grid.
         views: 1 green, 2 left and right.
         width: Multiplier of the encoder's channels.
         features: Length of a look's vector while looks attend to one another.
@@ -97,7 +97,7 @@ class LooksNet(nn.Module):
     ) -> Float[Tensor, "batch n_and_beyond"]:
         """Returns the joint log-probabilities of several looks, each corrected by what the others show.
 
-        Only how far apart looks are counts here, and not where on the ladder: that may not be known.
+        Only how far apart looks are counts here, and not where on the grid: that may not be known.
         """
         features, moves = looks.split([self.alone.encoder.features, 2 * self.positions - 1], dim=2)
         position = indices.to(looks.dtype) / (self.positions - 1)

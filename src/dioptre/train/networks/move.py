@@ -79,7 +79,7 @@ class MoveNet(nn.Module):
     one between.
 
     Args:
-        positions: Of the ladder.
+        positions: Of the grid.
         views: 1 green, 2 left and right.
         width: Multiplier of the encoder's channels.
     """

@@ -68,7 +68,7 @@ class OneHotNet(nn.Module):
     """The paper's network: MobileNetV2 on a channel for each position and view.
 
     Args:
-        positions: Of the ladder.
+        positions: Of the grid.
         views: 1 green, 2 left and right.
         width: Multiplier of all channels; the paper's is 4.
     """
@@ -129,7 +129,7 @@ class AuxiliaryMoves(nn.Module):
         _where: Float[Tensor, "batch 2"],
         _told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch 2 n"]:
-        """Returns the logits of both heads over the ladder, the network's own first."""
+        """Returns the logits of both heads over the grid, the network's own first."""
         features = self.network.features(pixels, indices)
         moved = encode.moves_to_positions(self.moves(features), indices[:, -1], self.network.stem.positions)
         return torch.stack([self.network.head(features), moved[:, 1:-1]], dim=1)
@@ -157,7 +157,7 @@ def share_stem(network: nn.Module) -> None:
 
 
 def initialise_as_contrast_measure(network: nn.Module) -> None:
-    """Lets a one-hot network for whole stacks begin as a measure of contrast along the ladder.
+    """Lets a one-hot network for whole stacks begin as a measure of contrast along the grid.
 
     The stem adds up all slices in each channel. Its channels begin in pairs, each pair with the slices around
     one position: their gradients along rows and along columns. The blocks begin by handing that on: where the
@@ -185,7 +185,7 @@ def _one_hot(network: nn.Module) -> OneHotNet:
 
 
 def _windows(positions: int, count: int) -> Float[Tensor, "count positions"]:
-    """Returns bells over the ladder, evenly spread, each reaching to the next."""
+    """Returns bells over the grid, evenly spread, each reaching to the next."""
     centres = torch.linspace(0, positions - 1, count)
     spread = max(1.0, WINDOW * (positions - 1) / max(1, count - 1))
     return torch.exp(-0.5 * ((torch.arange(positions) - centres[:, None]) / spread) ** 2)
