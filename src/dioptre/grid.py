@@ -167,11 +167,6 @@ class FocusGrid:
         return self.nearer is not False
 
     @property
-    def far_index(self) -> int:
-        """The index of the far end."""
-        return 0 if self.far_to_near else len(self) - 1
-
-    @property
     def steps_to_infinity(self) -> float:
         """How many steps as its farthest ones lie between its far end and infinity; inf if not known."""
         if not self.known or len(self) < 2:

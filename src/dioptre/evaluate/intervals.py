@@ -9,7 +9,7 @@ draw needs no more than each scene's sums.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, Integer, Shaped
+from jaxtyping import Float, Int, Integer
 
 from dioptre.errors import InputError
 from dioptre.evaluate.metrics import Metrics
@@ -70,14 +70,6 @@ def sums_to_interval(sums: Sums, draws: int = DRAWS) -> Interval:
     low, high = np.quantile(numbers, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     count = int(sums[:, -1].sum())
     return Interval(_metrics(low, count), _metrics(high, count))
-
-
-def errors_to_sums(errors: Integer[np.ndarray, " answer"], scenes: Shaped[np.ndarray, " answer"]) -> Sums:
-    """Returns each scene's sums, scenes in the order of their names."""
-    names, which = np.unique(scenes, return_inverse=True)
-    sums = np.zeros((len(names), len(WITHIN) + 3))
-    np.add.at(sums, which, error_columns(errors))
-    return sums
 
 
 def error_columns(errors: Integer[np.ndarray, " answer"]) -> Int[np.ndarray, "answer 7"]:
