@@ -254,7 +254,7 @@ def _two_depths(material: Material) -> tuple[Pixels, Record]:
 def _microscope(material: Material) -> tuple[Pixels, Record]:
     stack = material.stacks(MICROSCOPE, 0, 4)
     pixels = mosaic(stack, 2, 2)
-    some = slice(25, 75)  # as many as the network's ladder is long
+    some = slice(25, 75)  # as many as the network's grid is long
     known = dioptre.FocusGrid(stack.grid.dioptres[some], "dioptres", camera=MICROSCOPE.make)
     found = _focused(pixels, {"focus": {}}, grid=stack.grid)
     found |= _focused(pixels[some], {"camera": {"method": "dioptre-any-green"}}, grid=known)

@@ -7,7 +7,7 @@
 
 Each camera is a random phone before a random scene with something to focus on; its voice coil strays
 (`dioptre.simulate.lens`). Every way drives the same camera from the same random start. An error is counted
-from the position at which that lens really is in focus, in whole positions of the ladder; a miss is more
+from the position at which that lens really is in focus, in whole positions of the grid; a miss is more
 than 4. A scene with several depths has its middle one as truth, for all ways alike; a lens that is sharp on
 another one misses it (`false`), and `blurred` counts those of them that are sharp on nothing: not on a tenth
 of the region within 4 positions. Every way ends with the lens at its answer, sure of it or not, and the frame

@@ -35,7 +35,7 @@ class SimulatedSweep:
         return pixels if views == 2 else pixels.mean(axis=1, keepdims=True)
 
     def stack(self, views: int) -> FocalStack:
-        """Returns the same as a stack of the paper's ladder."""
+        """Returns the same as a stack of the paper's grid."""
         grid = CameraModel.pixel3().grid
         return FocalStack.full(self.seen(views)[None], grid, np.array([self.where]))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dioptre.cli import COMMANDS
+from dioptre.cli.flags import flag_groups
 
 pytest.importorskip("pyarrow")  # names of the rooms that need it are looked up
 
@@ -94,3 +95,61 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_reference_has_every_command() -> None:
     page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^## dioptre (\S+)$", page, re.MULTILINE)) == set(COMMANDS)
+
+
+COMMAND = re.compile(r"^(?:\$ |`)?dioptre ([a-z]\w*)(.*)$")
+FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+OTHERS_FLAGS = {"--version", "--constraint", "--group"}  # of the program itself, and of pip
+
+
+def flags_of(command: str) -> set[str]:
+    config, _ = COMMANDS[command].load()
+    return {flag.name for group in flag_groups(config).values() for flag in group if flag.name} | {"--help"}
+
+
+def written(page: Path) -> list[str]:
+    """Returns what a page shows as typed: spans, and the lines of its blocks without what is said of them."""
+    text = page.read_text(encoding="utf-8")
+    blocks = [block.replace("\\\n", " ") for block in BLOCK.findall(text)]
+    lines = [line.partition(" # ")[0].strip() for block in blocks for line in block.splitlines()]
+    return [*lines, *SPAN.findall(BLOCK.sub("", text))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_and_its_flags_exist(page: Path) -> None:
+    wrong = []
+    for line in written(page):
+        found = COMMAND.match(line)
+        if found and found[1] not in COMMANDS:
+            wrong.append(line)
+        elif found:
+            wrong += [f"{line}: {flag}" for flag in FLAG.findall(found[2]) if flag not in flags_of(found[1])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_flag_that_is_named_alone_is_one_of_some_command_or_script(page: Path) -> None:
+    scripts = set().union(*(FLAG.findall(path.read_text()) for path in (ROOT / "lab").rglob("*.py")))
+    known = scripts.union(OTHERS_FLAGS, *(flags_of(command) for command in COMMANDS))
+    alone = [span for span in SPAN.findall(BLOCK.sub("", page.read_text())) if span.startswith("--")]
+    assert [span for span in alone if not set(FLAG.findall(span)) <= known] == []
+
+
+PLACE = re.compile(r"^(?:src|tests|docs|lab|\.ci)/[\w./-]+$")
+LAB = re.compile(r"python -m (lab(?:\.\w+)+)")
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_script_and_target_of_ours_exists(page: Path) -> None:
+    wrong = []
+    for line in written(page):
+        places = [line] if PLACE.match(line) else []
+        places += [name.replace(".", "/") for name in LAB.findall(line) if name != "lab.NAME"]
+        wrong += [
+            place for place in places if not (ROOT / place).exists() and not (ROOT / f"{place}.py").exists()
+        ]
+        made = re.match(r"^(?:\$ )?make ([a-z-]+)$", line)
+        wrong += [line] if made and made[1] not in TARGETS else []
+    assert wrong == []

@@ -231,9 +231,9 @@ def test_a_position_beyond_the_ends_is_held_there_in_either_order() -> None:
 
 
 def test_which_end_is_far_is_asked_of_the_grid() -> None:
-    assert (RISING.far_to_near, RISING.far_index) == (True, 0)
-    assert (FALLING.far_to_near, FALLING.far_index) == (False, 3)
-    assert (NEAR_FIRST.nearer, NEAR_FIRST.far_index) == (False, 3)  # as its dioptres tell
+    assert RISING.far_to_near
+    assert not FALLING.far_to_near
+    assert (NEAR_FIRST.nearer, NEAR_FIRST.far_to_near) == (False, False)  # as its dioptres tell
     unknown = um([0.0, 1.0])
     assert (unknown.nearer, unknown.far_to_near) == (None, True)
 

@@ -50,12 +50,12 @@ def rounds_to(value: object, printed: str) -> bool:
 
 
 def blur_growth(camera: CameraModel) -> np.ndarray:
-    """Returns for each step of the ladder the blur at one end of an object in focus at the other."""
+    """Returns for each step of the grid the blur at one end of an object in focus at the other."""
     focus = camera.grid.dioptres
     return np.asarray(depth_to_blur(camera, focus[1:], focus[:-1]))
 
 
-# The ladder of the published data set.
+# The grid of the published data set.
 
 
 def test_learnaf_has_49_positions_from_far_to_near() -> None:
@@ -89,7 +89,7 @@ def test_lens_travel() -> None:
 
 
 def test_every_step_is_4_or_5_codes_of_the_lens_driver() -> None:
-    """The ladder was made by a driver with whole codes: the focal length of 4.44 mm must bring them out."""
+    """The grid was made by a driver with whole codes: the focal length of 4.44 mm must bring them out."""
     codes = np.diff(np.asarray(focus_to_extension_um(PHONE, FOCI))) / CODE_UM
     assert set(np.rint(codes)) == {4.0, 5.0}
     assert np.rint(codes).sum() == 220

@@ -212,7 +212,7 @@ def test_far_things_are_the_more_likely_the_farther() -> None:
 
 
 def test_a_table_is_for_its_own_ladder() -> None:
-    with pytest.raises(InputError, match="the prior has 3 weights, but the ladder has 6 positions"):
+    with pytest.raises(InputError, match="the prior has 3 weights, but the grid has 6 positions"):
         DepthPrior.of_table((1.0, 2.0, 3.0)).weights(N)
 
 
@@ -312,7 +312,7 @@ def test_draws_fall_on_positions_as_often_as_their_weights(prior: DepthPrior) ->
     np.testing.assert_allclose(counts, prior.weights(4), atol=0.012)
 
 
-# An answer where a part lies beyond the ladder
+# An answer where a part lies beyond the grid
 
 
 @pytest.mark.parametrize("decision", list(Decision))

@@ -117,7 +117,7 @@ def test_at_a_row_for_each_scene() -> None:
 
 
 def test_at_follows_positions_not_places() -> None:
-    """A stack whose scenes hold different slices, not in order, is asked for positions of the ladder."""
+    """A stack whose scenes hold different slices, not in order, is asked for positions of the grid."""
     indices = np.array([[7, 3], [3, 9], [2, 3]])
     stack = FocalStack(numbered_pixels(slices=2), indices, FocusGrid(range(10)))
     np.testing.assert_allclose(stack.at([3]).pixels[:, 0, 0, 0, 0], [0.01, 0.1, 0.21], rtol=1e-6)

@@ -11,7 +11,7 @@ for all: pupils, shading, and growth of blur that differs from the model's by up
 the sides.
 
 An error is |answer - truth| in steps of the make, the answer read in dioptres. "told" is the phone whose
-ladder and place in the frame the network is told, as without `camera=`. Brackets are 90 % intervals of a
+grid and place in the frame the network is told, as without `camera=`. Brackets are 90 % intervals of a
 bootstrap over scenes.
 """
 
@@ -57,7 +57,7 @@ Ask = Callable[[list[int], str, int], FocusResult]
 
 
 def sweep_camera(make: str) -> CameraModel:
-    """Returns a make with the ladder of its sweep: 48 steps around the middle of its travel."""
+    """Returns a make with the grid of its sweep: 48 steps around the middle of its travel."""
     camera = MAKES[make]()
     if make == PHONE:
         return camera
@@ -118,7 +118,7 @@ def _ask(
     method: str,
     views: int,
 ) -> FocusResult:
-    """Returns what some slices say, as looks; told the ladder and the place if there is one."""
+    """Returns what some slices say, as looks; told the grid and the place if there is one."""
     method = f"{weights}/{method}.onnx" if weights else method
     frames = [seen[views][one, 0] if views == 1 else seen[views][one] for one in slices]
     if place is not None:

@@ -8,7 +8,7 @@ relative defocus of the central 1344 x 1008 pixels (0 unknown), and `calibration
 draws a plot of them.
 
 Patches have 128 pixels, every 64; each has one disparity, and the median of its part of the map. Each method
-searches the disparities of a whole ladder here, also those that search a small range around zero: what is
+searches the disparities of a whole grid here, also those that search a small range around zero: what is
 measured is matching. A map has few values, one for each thing that was outlined: what varies within a thing
 counts against a method.
 

@@ -2,7 +2,7 @@
 
     python -m lab.realism.priors STORE [METHOD ...]
 
-STORE is a simulated store with patches of the split test. A subject is far in the farther half of the ladder.
+STORE is a simulated store with patches of the split test. A subject is far in the farther half of the grid.
 Every number is a mean absolute error in indices over seven starts; `sides` is what it would be under an even
 prior if the lens were told on which side of the subject it is; `two answers` is the share of the looks whose
 posterior has another side of focus that is at least a tenth likely: what makes one green look bimodal.

@@ -43,7 +43,7 @@ class Phone:
         slices: Its sweep.
         rotation: Rotation from the world.
         centre: Place, metres.
-        focal: Focal length at the far end of the ladder, pixels.
+        focal: Focal length at the far end of the grid, pixels.
         motion: How its slices moved.
         distortion: Its coefficients.
     """
@@ -99,13 +99,13 @@ def sweep_in_focus(
     """
     reference, limits = views[0], mvs.sweep_range()
     rows, cols = reference.picture.shape
-    rhos = np.linspace(*limits, mvs.PLANES)
+    rhos = np.linspace(*limits, mvs.SWEEP.planes)
     guide = mvs._Guide.of(mvs.channels(reference.picture)[0])
     ways = [reference.to(one) for one in views[1:]]
-    volume = np.empty((mvs.PLANES, rows, cols), np.float32)
+    volume = np.empty((mvs.SWEEP.planes, rows, cols), np.float32)
     costs = np.empty((len(ways), rows, cols), np.float32)
     room = [np.empty((rows, cols), np.float32) for _ in range(3)]
-    spare = np.zeros((rows, cols + 2 * mvs.RADIUS), np.float32)
+    spare = np.zeros((rows, cols + 2 * mvs.SWEEP.radius), np.float32)
     nearest = np.abs(rhos[:, None] - dioptres).argmin(axis=1)
     for k, at in enumerate(nearest):
         if k == 0 or at != nearest[k - 1]:
@@ -113,11 +113,11 @@ def sweep_in_focus(
         for cost, picture, (rotation, move) in zip(costs, pictures[1:], ways, strict=True):
             kernels.match_plane(
                 pictures[0], picture, reference.focal_px, (cols - 1) / 2, (rows - 1) / 2, rotation, move,
-                rhos[k], np.float32(mvs.CUT), cost,
+                rhos[k], np.float32(mvs.SWEEP.cut), cost,
             )  # fmt: skip
             kernels.smooth_cost(
-                cost, guide.picture, guide.count, guide.mean, guide.variance, mvs.RADIUS,
-                np.float32(mvs.KEEP), spare, *room,
+                cost, guide.picture, guide.count, guide.mean, guide.variance, mvs.SWEEP.radius,
+                np.float32(mvs.SWEEP.keep), spare, *room,
             )  # fmt: skip
         kernels.best_half(costs, volume[k])
     return mvs._pick(volume, limits)

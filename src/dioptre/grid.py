@@ -167,11 +167,6 @@ class FocusGrid:
         return self.nearer is not False
 
     @property
-    def far_index(self) -> int:
-        """The index of the far end."""
-        return 0 if self.far_to_near else len(self) - 1
-
-    @property
     def steps_to_infinity(self) -> float:
         """How many steps as its farthest ones lie between its far end and infinity; inf if not known."""
         if not self.known or len(self) < 2:
@@ -258,7 +253,7 @@ class FocusGrid:
         return self.dioptres_to_index(metres_to_dioptres(distance_m))
 
     def units_per_index(self, index: float | int) -> float:
-        """Returns how many units neighbouring positions lie apart around an index; 1 of a single position."""
+        """Returns the distance of neighbours around an index, in `unit`; 1 of a single position."""
         if len(self) < 2:
             return 1.0
         low = min(max(math.ceil(index) - 1, 0), len(self) - 2)

@@ -145,7 +145,7 @@ class CameraModel:
 
 
 def _grid_from_table(table: Mapping[str, Any]) -> FocusGrid:
-    """Returns the ladder of `[grid]`: `dioptres`, or `far_m`, `near_m` and `n` for an even one."""
+    """Returns the grid of `[grid]`: `dioptres`, or `far_m`, `near_m` and `n` for an even one."""
     if set(table) == {"dioptres"}:
         return FocusGrid.of_dioptres(table["dioptres"])
     if set(table) == {"far_m", "near_m", "n"}:
@@ -158,7 +158,7 @@ def _focal_length_m(camera: CameraModel) -> float:
 
 
 def focus_to_extension_um(camera: CameraModel, focus: Reals) -> Reals:
-    """Returns how far the lens sits beyond its infinity position, in micrometres: f^2 g / (1 - f g)."""
+    """Returns the lens's extension beyond its infinity position, in micrometres: f^2 g / (1 - f g)."""
     f = _focal_length_m(camera)
     return 1e6 * f * f * focus / (1 - f * focus)
 
@@ -181,7 +181,7 @@ def magnification_to_focus(camera: CameraModel, magnification: Reals) -> Reals:
 
 
 def breathing(camera: CameraModel) -> Float[np.ndarray, " n"]:
-    """Returns each position's image scale relative to the far end of the ladder, v(k) / v(0)."""
+    """Returns each position's image scale relative to the far end of the grid, v(k) / v(0)."""
     scale = np.asarray(focus_to_magnification(camera, camera.grid.dioptres))
     return scale / scale[0]
 
@@ -199,7 +199,7 @@ def _blur_gain(camera: CameraModel, focus: Reals) -> Reals:
 def blur_in_focus(camera: CameraModel) -> float:
     """Returns the sigma in pixels of what blurs even in focus: diffraction, aberrations, a pixel's width.
 
-    Diffraction is that in the middle of the ladder, where the cone of light is as narrow as v over the
+    Diffraction is that in the middle of the grid, where the cone of light is as narrow as v over the
     nominal aperture: much narrower than the f-number says where the lens magnifies.
     """
     middle = float(np.mean(camera.grid.dioptres[[0, -1]])) if camera.grid.known else 0.0

@@ -1,6 +1,6 @@
 """Posterior and DepthPrior: what is known of the focus after a look, and before it, as values.
 
-The focus is a position of the ladder, or lies beyond one of its ends. A **posterior** is the logarithm of the
+The focus is a position of the grid, or lies beyond one of its ends. A **posterior** is the logarithm of the
 probability of each, in this order:
 
     beyond the far end, position 0 (far) .. position n - 1 (near), beyond the near end
@@ -24,7 +24,7 @@ Scores = Float[np.ndarray, "batch n"]
 FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
 SUM_TOLERANCE = 1e-6
 MOST_TABLE = 1_000_000  # bytes of a file of weights
-BEYOND = 0.9  # how much of a posterior beyond an end of the ladder means that the focus is there
+BEYOND = 0.9  # how much of a posterior beyond an end of the grid means that the focus is there
 APART = 1 / 12  # of the positions: peaks that are nearer to each other are one side of focus
 DIP = 0.5  # of the lower peak: how deep the valley between two sides is at least
 UNLIKELY = 1e-4  # a position that is less likely is no peak
@@ -39,7 +39,7 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """How likely the focus is at each position of the ladder, and beyond its ends, for some scenes.
+    """How likely the focus is at each position of the grid, and beyond its ends, for some scenes.
 
     Attributes:
         logs: (batch, n + 2) natural logarithms of probabilities that sum to 1; minus infinity for 0.
@@ -69,7 +69,7 @@ class Posterior:
 
         Args:
             logits: One for each position, if the ends cannot be passed; or those two more, as in `logs`.
-            positions: Of the ladder.
+            positions: Of the grid.
             decision: How an answer is read.
 
         Raises:
@@ -89,7 +89,7 @@ class Posterior:
 
     @property
     def positions(self) -> int:
-        """Positions of the ladder."""
+        """Positions of the grid."""
         return self.logs.shape[1] - 2
 
     @property
@@ -130,7 +130,7 @@ class Posterior:
 
     @property
     def is_beyond(self) -> Bool[np.ndarray, " batch"]:
-        """Which scenes have their focus clearly beyond one end of the ladder, or nowhere on it."""
+        """Which scenes have their focus clearly beyond one end of the grid, or nowhere on it."""
         clear = np.maximum(self.beyond_far, self.beyond_near) >= BEYOND
         return clear | (self.ladder.sum(axis=1) <= 0)
 
@@ -146,7 +146,7 @@ class Posterior:
     def reachable(self) -> Scores:
         """The probability of each position, given that the lens can reach the focus.
 
-        A look near an end often does not tell whether the focus is on the ladder or as far beyond the end,
+        A look near an end often does not tell whether the focus is on the grid or as far beyond the end,
         and things are almost always on it. So an answer is read off this, and what lies beyond lowers its
         confidence. Only where the focus is clearly beyond does that count for the end.
         """
@@ -212,14 +212,14 @@ def sides_of(chances: Float[np.ndarray, " n"]) -> list[tuple[int, int]]:
 
 
 def _distances(positions: int) -> Float[np.ndarray, "n n"]:
-    """Returns how many indices each position is from each."""
+    """Returns the distance of each position from each, in indices."""
     places = np.arange(positions)
     return np.abs(places[:, None] - places).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class DepthPrior:
-    """How often things are at each position of the ladder, before anything was seen.
+    """How often things are at each position of the grid, before anything was seen.
 
     Attributes:
         name: "even", anywhere alike; "far", ever more rarely towards the near end, where there is nothing, as
@@ -240,7 +240,7 @@ class DepthPrior:
 
     @classmethod
     def even(cls) -> "DepthPrior":
-        """Returns the prior of things that are anywhere on the ladder alike."""
+        """Returns the prior of things that are anywhere on the grid alike."""
         return cls("even")
 
     @classmethod
@@ -272,10 +272,10 @@ class DepthPrior:
         return self.name == "even"
 
     def weights(self, positions: int) -> Float[np.ndarray, " n"]:
-        """Returns the probability of each position of a ladder."""
+        """Returns the probability of each position of a grid."""
         if self.name == "table" and len(self.table) != positions:
             raise InputError(
-                f"the prior has {len(self.table)} weights, but the ladder has {positions} positions"
+                f"the prior has {len(self.table)} weights, but the grid has {positions} positions"
             )
         if self.name == "table":
             weights = np.array(self.table)
@@ -286,7 +286,7 @@ class DepthPrior:
         return weights / weights.sum()
 
     def draw(self, rng: "np.random.Generator") -> float:  # quoted: else it would be imported here
-        """Returns a place on the ladder at random, from 0 (half a step beyond its far end) to 1 (near)."""
+        """Returns a place on the grid at random, from 0 (half a step beyond its far end) to 1 (near)."""
         along = float(rng.random())
         if self.name == "far":
             return 1 - math.sqrt(1 - along)
@@ -297,7 +297,7 @@ class DepthPrior:
 
 
 def _content(text: str) -> str:
-    """Returns what a file holds, or the text itself if there is no file of that name."""
+    """Returns the content of a file, or the text itself if there is no file of that name."""
     try:
         is_file = Path(text).is_file()
     except OSError:  # a list too long for a name

@@ -56,7 +56,7 @@ def why_opencv_refused(name: str | Path, error: Exception) -> str | None:
 
 
 def largest_bytes() -> float:
-    """Returns how many bytes what a file holds may take."""
+    """Returns the limit of memory for what a file holds, in bytes."""
     try:
         given = float(os.environ.get(LIMIT, ""))
     except ValueError:
@@ -89,7 +89,7 @@ def refuse_larger(name: str | Path, size: int, error: type[DioptreError] = FileE
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:
-    """Returns what a file of words and numbers holds; also of a pipe, which does not tell its size.
+    """Returns the text of a file within the limit of size; also of a pipe, which does not tell its size.
 
     Raises:
         FileError: If it is larger than any such file.
@@ -104,7 +104,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
 
 
 def workers() -> int:
-    """Returns how many cores this process may use: as many as it is told, or all that it is given."""
+    """Returns the number of cores that this process may use."""
     told = os.environ.get(THREADS, "")
     if told:
         if not told.isdecimal() or int(told) < 1:
@@ -124,7 +124,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns what a TOML file holds.
+    """Returns the content of a TOML file.
 
     Raises:
         FileError: If it is not a TOML file.

@@ -17,7 +17,7 @@ ARM_M: Final = 0.06  # of a rig with whole frames: a phone is 68 mm wide
 
 
 def nominal_centres(arm_m: float) -> dict[str, tuple[float, float, float]]:
-    """Returns where the phones of a rig are meant to be, in metres."""
+    """Returns the nominal centres of a rig's phones, in metres."""
     if not arm_m > 0:
         raise InputError(f"the arms of a rig are longer than 0, not {arm_m:g} m")
     closer = CLOSER_M * arm_m / ARM_M

@@ -105,7 +105,7 @@ def test_steps_rise_towards_near(steps: BlurSteps) -> None:
     far, near = steps.ends
     assert near > far
     grid = steps.grid
-    at_far, at_near = (float(grid.positions[one]) for one in (grid.far_index, len(grid) - 1 - grid.far_index))
+    at_far, at_near = grid.positions[[0, -1] if grid.far_to_near else [-1, 0]].tolist()
     assert (steps.step_to_position(far), steps.step_to_position(near)) == pytest.approx((at_far, at_near))
     moved = float(steps.step_to_position(far + 0.01)) - at_far
     assert abs(moved) / 0.01 == pytest.approx(steps.units_per_step(at_far), rel=1e-2)

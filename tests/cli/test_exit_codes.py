@@ -33,7 +33,7 @@ def failing(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (DioptreError("a ladder has positions, not 7"), "dioptre: a ladder has positions, not 7\n"),
+        (DioptreError("a grid has positions, not 7"), "dioptre: a grid has positions, not 7\n"),
         (MissingExtraError("get 'dioptre[train]'"), "dioptre: get 'dioptre[train]'\n"),
         (FileNotFoundError(2, "No such file", "a.png"), "dioptre: a.png: No such file\n"),
         (OSError("the disk is full"), "dioptre: the disk is full\n"),

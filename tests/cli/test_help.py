@@ -108,6 +108,7 @@ def test_the_reference_has_every_group_of_flags(name: str) -> None:
         (["map", "a", "b", "--sise=3"], "map has no flag '--sise'; did you mean '--size'?"),
         (["focus", "a", "--xyzzy"], "focus has no flag '--xyzzy': 'dioptre focus --help' lists them"),
         (["run"], "run needs --device DEVICE (dioptre run --help)"),
+        (["focus", "a", "--rio", "x"], "focus has no flag '--rio'; did you mean '--roi'?"),
         (["run", "--devcie", "x"], "run has no flag '--devcie'; did you mean '--device'?"),
         (["map"], "map needs STACK OUT (dioptre map --help)"),
         (["verify", "a", "b"], "verify does not know what to do with 'b' (dioptre verify --help)"),

@@ -196,6 +196,17 @@ def test_a_camera_that_was_seen_from_one_side_has_no_number_for_the_other(
     found = run_json(capsys, "camera", *device, str(tmp_path / "mine.toml"))
     assert found["growth_near_px"] is None
     assert found["growth_far_px"] == pytest.approx(2.96, rel=0.3)
+    assert main(["camera", *device, str(tmp_path / "again.toml")]) == DONE
+    said = capsys.readouterr().out
+    assert "nearer not seen" in said
+    assert "nan" not in said
+
+
+def test_a_plot_that_cannot_be_drawn_is_said_before_the_lens_moves(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    assert "not .xyz" in refused(capsys, "run", "--device", TARGET, "--plot", str(tmp_path / "a.xyz"))
 
 
 def test_a_run_prints_a_score_that_is_not_finite_as_null(

@@ -2,13 +2,17 @@ import numpy as np
 import pytest
 
 from dioptre.errors import InputError
-from dioptre.evaluate.intervals import (
-    compare,
-    errors_to_sums,
-    sums_to_interval,
-    sums_to_metrics,
-)
+from dioptre.evaluate.intervals import compare, error_columns, sums_to_interval, sums_to_metrics
 from dioptre.evaluate.metrics import errors_to_metrics
+
+
+def errors_to_sums(errors: np.ndarray, scenes: np.ndarray) -> np.ndarray:
+    """Returns each scene's sums, scenes in the order of their names."""
+    names, which = np.unique(scenes, return_inverse=True)
+    columns = error_columns(errors)
+    sums = np.zeros((len(names), columns.shape[1]))
+    np.add.at(sums, which, columns)
+    return sums
 
 
 def test_an_interval_holds_the_number_and_shrinks_with_scenes() -> None:

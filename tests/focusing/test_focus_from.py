@@ -181,7 +181,7 @@ def test_several_looks_go_to_the_method_for_them() -> None:
         (look(0.3), {"at": 1, "roi": 5}, "whole pixels"),
         (look(0.3), {"at": 1, "roi": [(0, 0, 32, 32), (8, 8, 32, 32)]}, "one region, not 2"),
         (look(0.3), {"at": 1, "prior": "near"}, "a prior is even, far"),
-        (look(0.3), {"at": 1, "prior": "1,2,3"}, "3 weights, but the ladder has 49"),
+        (look(0.3), {"at": 1, "prior": "1,2,3"}, "3 weights, but the grid has 49"),
     ],
 )
 def test_what_cannot_be_used_is_an_input_error_in_one_sentence(

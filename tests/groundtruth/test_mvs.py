@@ -7,7 +7,7 @@ import pytest
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.mvs import (
-    PLANES,
+    SWEEP,
     RectifiedView,
     channels,
     confidence,
@@ -49,7 +49,7 @@ def looked_at(depth: float, seed: int = 0, plain: bool = False) -> list[Rectifie
 
 def test_planes_are_even_in_inverse_depth() -> None:
     limits = sweep_range()
-    planes = np.array([[0, PLANES - 1]], np.float32)
+    planes = np.array([[0, SWEEP.planes - 1]], np.float32)
     assert plane_to_dioptres(planes, limits).tolist() == [[pytest.approx(0.01), pytest.approx(10.0)]]
     assert np.allclose(dioptres_to_plane(plane_to_dioptres(planes, limits), limits), planes, atol=1e-3)
     with pytest.raises(InputError, match="nearest < farthest"):

@@ -6,8 +6,8 @@ from scipy.ndimage import gaussian_filter, shift
 
 from dioptre.grid import FocusGrid
 from dioptre.groundtruth.register import (
-    BORDER,
     PHASE,
+    SEARCH,
     Motion,
     calibrated_motion,
     common_field,
@@ -169,8 +169,11 @@ def test_where_there_is_nothing_to_see_the_guess_stands(contrast: float) -> None
 def test_a_search_needs_slices_and_pixels() -> None:
     with pytest.raises(ValueError, match="not 3 of 64"):
         search_motion(np.zeros((3, 64, 64), np.float32), Motion(np.ones(3), np.zeros((3, 2))))
-    with pytest.raises(ValueError, match=f"not 9 of {2 * BORDER}"):
-        search_motion(np.zeros((9, 2 * BORDER, 2 * BORDER), np.float32), Motion(np.ones(9), np.zeros((9, 2))))
+    with pytest.raises(ValueError, match=f"not 9 of {2 * SEARCH.border}"):
+        search_motion(
+            np.zeros((9, 2 * SEARCH.border, 2 * SEARCH.border), np.float32),
+            Motion(np.ones(9), np.zeros((9, 2))),
+        )
 
 
 def cubic(t: float) -> float:

@@ -80,7 +80,7 @@ def test_a_track_with_two_features_in_one_picture_is_left_out() -> None:
 
 
 def plane_sweep(index: int) -> tuple[np.ndarray, Motion]:
-    """A sweep past a plane that is sharp at a position of the ladder."""
+    """A sweep past a plane that is sharp at a position of the grid."""
     texture = np.random.default_rng(0).random((60, 80)).astype(np.float32)
     slices = [cv2.GaussianBlur(texture, (0, 0), 0.3 + 0.3 * abs(k - index)) for k in range(49)]
     return np.stack(slices), Motion(np.ones(49), np.zeros((49, 2)))

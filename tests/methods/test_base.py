@@ -151,14 +151,14 @@ def test_another_ladder_is_refused_by_what_was_made_for_one(key: str) -> None:
     unknown = focuser.refusal(FocusGrid(range(49)), (SIZE, SIZE), 2)
     assert (unknown is None) != (key in CALIBRATED)
     if key in CALIBRATED:
-        assert "for a ladder of 49 positions, not 20" in str(shorter)
-        assert "for another ladder" in str(elsewhere)
-        assert "ladder in dioptres" in str(unknown)
+        assert "for a grid of 49 positions, not 20" in str(shorter)
+        assert "for another grid" in str(elsewhere)
+        assert "grid in dioptres" in str(unknown)
     elif key in LEARNED_KEYS:
         assert shorter is not None
-        assert "knows a ladder of 49 positions, but the stack's has 20" in shorter
+        assert "knows a grid of 49 positions, but the stack's has 20" in shorter
         assert elsewhere is not None
-        assert "was trained on another ladder" in elsewhere
+        assert "was trained on another grid" in elsewhere
     else:
         assert shorter is None
         assert elsewhere is None

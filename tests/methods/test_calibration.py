@@ -155,9 +155,9 @@ def test_the_shipped_ones_are_small_and_for_the_papers_phone(name: str) -> None:
 def test_another_ladder_or_frame_is_refused_in_a_sentence(small: Calibration) -> None:
     assert small.refusal(small.grid, (300, 400)) is None
     assert small.refusal(FocusGrid(range(9)), (64, 64)) == (
-        "needs a ladder in dioptres, but only the order of the positions is known"
+        "needs a grid in dioptres, but only the order of the positions is known"
     )
-    assert "ladder of 9 positions, not 10" in str(small.refusal(FocusGrid.uniform(n=10), (64, 64)))
+    assert "grid of 9 positions, not 10" in str(small.refusal(FocusGrid.uniform(n=10), (64, 64)))
     away = FocusGrid.of_dioptres(small.grid.dioptres + 0.5)
-    assert "another ladder, up to 0.5 dioptres away" in str(small.refusal(away, (64, 64)))
+    assert "another grid, up to 0.5 dioptres away" in str(small.refusal(away, (64, 64)))
     assert "frames of 400 x 300 pixels, not 800 x 600" in str(small.refusal(small.grid, (600, 800)))

@@ -31,7 +31,7 @@ SIZE = 128
 
 @cache
 def plane(index: int, noise: float = 0.05) -> FocalStack:
-    """A plane in the middle of the field that is sharp at a position of the ladder."""
+    """A plane in the middle of the field that is sharp at a position of the grid."""
     rng = np.random.default_rng(index)
     texture = dead_leaves(SIZE + 80, SIZE + 80, rng)
     depth = float(CAMERA.grid.dioptres[index])

@@ -109,7 +109,7 @@ def test_an_answer_that_is_not_finite_is_the_networks_error(tmp_path: Path, bad:
 
 def test_an_answer_for_another_ladder_is_the_networks_error(tmp_path: Path) -> None:
     other = Learned(write_model(tmp_path / "other.onnx", CARD, (1.0,) * (N + 1)))
-    with pytest.raises(NetworkError, match=r"answered \(3, 6\) for 3 looks at a ladder of 5 positions"):
+    with pytest.raises(NetworkError, match=r"answered \(3, 6\) for 3 looks at a grid of 5 positions"):
         other.posterior(looks())
 
 
@@ -149,8 +149,8 @@ def test_a_pixel_that_is_no_number_does_no_harm(learned: Learned) -> None:
     [
         (looks(views=1), "needs the left and the right view"),
         (looks(size=SIZE - 1), "patches of 8 pixels or more"),
-        (replace(looks(), grid=FocusGrid.uniform(n=9)), "a ladder of 5 positions"),
-        (replace(looks(), grid=FocusGrid.uniform(1.0, 0.1, N)), "another ladder"),
+        (replace(looks(), grid=FocusGrid.uniform(n=9)), "a grid of 5 positions"),
+        (replace(looks(), grid=FocusGrid.uniform(1.0, 0.1, N)), "another grid"),
         (
             FocalStack(np.zeros((1, 2, 2, SIZE, SIZE), np.float32), np.array([[0, 1]]), GRID),
             "takes 1 of the 5 slices",

@@ -45,9 +45,9 @@ SIZE = 96
 
 @pytest.fixture(scope="module")
 def scenes() -> FocalStack:
-    """Three planes at positions of a short ladder, with hardly any noise.
+    """Three planes at positions of a short grid, with hardly any noise.
 
-    The grain gives every pixel something to compare; a ladder of 17 has steps of half a pixel of disparity,
+    The grain gives every pixel something to compare; a grid of 17 has steps of half a pixel of disparity,
     which the envelope measures do not forgive.
     """
     rng = np.random.default_rng(2)
@@ -235,6 +235,7 @@ def test_a_known_key_finds_its_row() -> None:
         ("wavelet-sum", "wavelet-sum-2"),
         ("normalised-sad", "normalized-sad"),
         ("localnormdistsq4", "local-norm-dist-sq-4"),
+        ("tenengrat", "tenengrad"),
     ],
 )
 def test_an_unknown_key_is_answered_with_the_nearest(six: FocalStack, typed: str, meant: str) -> None:

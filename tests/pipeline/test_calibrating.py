@@ -168,7 +168,7 @@ def test_what_cannot_be_calibrated_is_refused(tmp_path: Path) -> None:
     assert ".toml file" in refused(two, "x.txt")
     assert "0 or more" in refused(two, seed=-1)
     short = write_planes(tmp_path / "short", grid=FocusGrid.uniform(n=20))
-    assert "another ladder" in refused(short)
+    assert "another grid" in refused(short)
 
 
 def test_the_command_writes_a_file_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What an import writes: the published set with its whole ladder, and people's own captures."""
+"""What an import writes: the published set with its whole grid, and people's own captures."""
 
 import json
 from pathlib import Path
@@ -183,7 +183,7 @@ def test_own_captures_that_differ_from_the_first_are_left_out(tmp_path: Path) ->
     write_own_depth(tmp_path / "mine", "c", 0.5, dioptres=[1.0, 2.0])
     b, c = run(tmp_path / "mine", tmp_path / "out")["skipped"]
     assert "b: its white is not that of the store's first capture: 200.0, not 255.0" in b["reason"]
-    assert "3 slices, but the ladder has 2" in c["reason"]
+    assert "3 slices, but the grid has 2" in c["reason"]
 
 
 def test_own_scenes_are_in_one_split(tmp_path: Path) -> None:

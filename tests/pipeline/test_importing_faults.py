@@ -1,4 +1,4 @@
-"""What can be chosen, and what can go wrong, with trees and archives: on a short ladder, to be quick."""
+"""What can be chosen, and what can go wrong, with trees and archives: on a short grid, to be quick."""
 
 import errno
 import os

@@ -158,7 +158,7 @@ def test_methods_that_do_not_know_the_ladder_are_left_out(tmp_path: Path) -> Non
     keys = predicting.methods_for(store, ())
     assert "census-transform" in keys
     assert not [key for key in keys if isinstance(find_method(key).build(), Learned)]
-    with pytest.raises(DioptreError, match="ladder of 49 positions"):
+    with pytest.raises(DioptreError, match="grid of 49 positions"):
         predicting.methods_for(store, ("dioptre-any-dp",))
 
 

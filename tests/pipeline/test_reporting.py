@@ -104,7 +104,7 @@ def test_two_sets_of_one_kind_are_refused_and_nothing_is_written(home: Path, tmp
         report([home / "p-more", home / "p-again"], out)
     manifest["origin"] |= {"data": "another", "device": "left", "ladder": "another"}
     write_json(other / MANIFEST, manifest)
-    with pytest.raises(InputError, match="different ladders"):
+    with pytest.raises(InputError, match="different grids"):
         report([home / "p-centre", other], out)
     with pytest.raises(FileError, match="holds patches, not predictions"):
         report([home / "centre"], out)

@@ -18,7 +18,7 @@ from dioptre.store.captures import CaptureWriter
 from dioptre.store.labels import code_to_metres, metres_to_code
 from dioptre.store.patches import StoreFormat, StoreWriter
 
-# Every third position of the published ladder, small patches: enough to plant a fault in.
+# Every third position of the published grid, small patches: enough to plant a fault in.
 CAMERA = replace(CameraModel.pixel3(), grid=FocusGrid.of_dioptres(FocusGrid.learnaf().dioptres[::3]))
 SIZE, PATCHES = 64, 36
 FORMAT = StoreFormat(CAMERA.grid, SIZE, 2, 1024.0, 16368.0, rows_per_native=1)

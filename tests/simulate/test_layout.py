@@ -1,4 +1,4 @@
-"""Where scenes lie in depth: on the ladder as the prior says, or beyond its ends by as much as is said."""
+"""Where scenes lie in depth: on the grid as the prior says, or beyond its ends by as much as is said."""
 
 import numpy as np
 import pytest

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dioptre.simulate.psf import dual_pixel_psf
+from tests.simulate.kernels import dual_pixel_psf
 
 DIAMETERS = (2.0, 3.0, 5.0, 7.3, 12.0, 20.0, 30.0)
 

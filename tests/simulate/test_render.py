@@ -5,10 +5,10 @@ import pytest
 from scipy.signal import convolve2d
 
 from dioptre.optics import CameraModel, depth_to_blur
-from dioptre.simulate.psf import dual_pixel_psf
 from dioptre.simulate.render import defocus, plane_stack
 from dioptre.simulate.sensor import LEVELS
 from dioptre.simulate.texture import dead_leaves
+from tests.simulate.kernels import dual_pixel_psf
 
 SIZE = 64
 CAMERA = CameraModel.pixel3()

@@ -23,7 +23,7 @@ from dioptre.store.published.frames import native_to_upsampled, unrotate_frame
 
 FRAME = (192, 256)
 HALF = FRAME[1] // 2
-FAR, NEAR = 8, 34  # where the planes are on the ladder
+FAR, NEAR = 8, 34  # where the planes are on the grid
 CAMERA = CameraModel.pixel3()
 POSITIONS = len(CAMERA.grid)
 PARTS = {"train1": ("apt1_0",), "train2": ("apt1_2",), "test": ("home1_3",)}
@@ -36,7 +36,7 @@ DOUBT = 0.9
 
 @cache
 def plane(index: int) -> np.ndarray:
-    """The light of a plane at a position of the ladder, (slice, view, row, col)."""
+    """The light of a plane at a position of the grid, (slice, view, row, col)."""
     rng = np.random.default_rng(index)
     texture = 0.5 * dead_leaves(FRAME[0] + 64, FRAME[0] + 64, rng)
     focus = CAMERA.grid.dioptres
@@ -52,7 +52,7 @@ def native(capture: str) -> np.ndarray:
 
 
 def planes(capture: str) -> tuple[int, int]:
-    """Where the left and the right half of a frame are on the ladder."""
+    """Where the left and the right half of a frame are on the grid."""
     return (FAR, NEAR) if int(capture[-1]) % 2 == 0 else (NEAR, FAR)
 
 

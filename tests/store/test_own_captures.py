@@ -158,7 +158,7 @@ def test_one_view_is_enough(tmp_path: Path) -> None:
 def test_pictures_that_do_not_fit_are_named(tmp_path: Path) -> None:
     file = write_capture(tmp_path, labels="l.csv", slices="stack.npy")
     for wrong, expected in (
-        (CODES[:2, 0], "2 slices, but the ladder has 3"),
+        (CODES[:2, 0], "2 slices, but the grid has 3"),
         (CODES[:, 0, :-1], "170 x 129 pixels, but the camera's frame is 170 x 130"),
         (CODES[:, 0] / 255.0, "float64"),
     ):

@@ -14,5 +14,5 @@
     opencv         webcams
     held, mosaic   what these share: closing, stopping, addresses; green of a Bayer mosaic
 
-A camera knows its own driver's units and hides them: outside, a lens position is an index of the ladder.
+A camera knows its own driver's units and hides them: outside, a lens position is an index of the grid.
 """

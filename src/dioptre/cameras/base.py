@@ -75,7 +75,7 @@ class Camera(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ConnectedCamera:
-    """A camera with all that a caller may ask, by defaults what it does not have itself.
+    """A camera that answers every call: with defaults for what it does not have itself.
 
     Its indices run from far to near, whichever way the driver's run.
 

@@ -31,7 +31,7 @@ Pictures = Float32[np.ndarray, "slice view row col"]
 
 @dataclass(frozen=True, eq=False)
 class BlurSteps:
-    """How positions of a lens become steps.
+    """The conversion of lens positions to blur steps, STEP_PX of blur each, and back.
 
     Attributes:
         grid: Where the lens can go, with its `blur_per_unit_px`.
@@ -44,7 +44,7 @@ class BlurSteps:
 
     @property
     def scale(self) -> float:
-        """How many times as large as they are its pictures are shown to a network, 1 or less.
+        """The factor by which pictures are shrunk for a network, 1 or less.
 
         What the lens blurs in focus, without the pixels, is then as wide as on the phone: a network that
         knows sharp pictures would take a soft one for one out of focus. Pictures are never enlarged.
@@ -90,7 +90,7 @@ class BlurSteps:
         return np.interp(at, blur[order], positions[order]) + beyond
 
     def units_per_step(self, position: float) -> float:
-        """Returns how many units a step is long at a position."""
+        """Returns the length of a blur step at a position, in the camera's unit."""
         positions, _, growth = self._knots
         return float(STEP_PX / (self.scale * abs(np.interp(position, positions, growth))))
 
@@ -118,7 +118,7 @@ def _averaging(length: int, scale: float) -> Float32[np.ndarray, "few many"]:
 
 @dataclass(frozen=True)
 class StepWindow:
-    """The steps that a network is asked about, on a lens's own way.
+    """The blur steps that a network is asked about, within a lens's range.
 
     Attributes:
         steps: The lens's.
@@ -149,7 +149,7 @@ class StepWindow:
         return bool((index > -0.5).all() and (index < WINDOW - 0.5).all())
 
     def position_to_index(self, position: Reals) -> Reals:
-        """Returns where in the window a position is, between indices."""
+        """Returns the index of a position in the window, between whole indices."""
         return self.steps.position_to_step(position) - self.origin
 
     def index_to_position(self, index: Reals | Counts) -> Reals:
@@ -158,7 +158,7 @@ class StepWindow:
 
     @property
     def reach(self) -> slice:
-        """The indices that the lens can go to: those within the grid, give or take half a step."""
+        """The indices that the lens can go to: those within the grid, or half a step beyond."""
         far, near = self.steps.ends
         first = max(0, math.ceil(far - self.origin - 0.5))
         last = min(WINDOW - 1, math.floor(near - self.origin + 0.5))

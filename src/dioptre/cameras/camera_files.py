@@ -30,7 +30,7 @@ AnyCamera = CameraModel | str | os.PathLike[str]
 
 @dataclass(frozen=True, eq=False)
 class CameraOptics:
-    """How blur grows along a lens's way; two numbers will do, the first two.
+    """The growth of blur along a lens's range; the first two numbers suffice.
 
     Attributes:
         growth_px: Blur diameter, in pixels of its pictures, that a move by one unit adds to something in
@@ -159,7 +159,7 @@ class CameraOptics:
         return np.asarray(abs(self.growth_px) / (1 - self.focal_length_m * positions))
 
     def fill(self, positions: Positions, unit: str, dioptres: Positions) -> dict[str, Any]:
-        """Returns what a FocusGrid holds of positions beside them: fields by their names.
+        """Returns the optional fields of a FocusGrid with these positions, by name.
 
         Args:
             positions: In `unit`.
@@ -211,7 +211,7 @@ class CameraOptics:
 
 
 def describe(camera: Any) -> CameraOptics:
-    """Returns what is told of a camera: a CameraModel, its name, or its file.
+    """Returns the optics of a camera that is given as a CameraModel, a name, or a file.
 
     Raises:
         InputError: If it is none of these.

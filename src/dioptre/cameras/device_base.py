@@ -22,7 +22,7 @@ class Held(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of the hardware."""
+        """Releases the hardware."""
 
     def __enter__(self: H) -> H:
         return self
@@ -34,17 +34,17 @@ class Held(ABC):
 
 
 class Stop:
-    """A request of another thread's to stop, which a capture asks about as often as it can."""
+    """A request to stop from another thread, which a capture polls as often as it can."""
 
     def __init__(self) -> None:
         self._asked = Event()
 
     def ask(self) -> None:
-        """Asks whoever captures to stop."""
+        """Requests that a capture stop."""
         self._asked.set()
 
     def begin(self) -> None:
-        """Forgets what was asked while nothing ran."""
+        """Forgets a request that came while nothing ran."""
         self._asked.clear()
 
     @property
@@ -81,7 +81,7 @@ def translated(who: str, *kinds: type[Exception]) -> Iterator[None]:
 
 
 def split_address(address: str, known: Mapping[str, float], form: str) -> tuple[str, dict[str, float]]:
-    """Returns what comes before the `?` of an address, and the numbers after it.
+    """Returns the part of an address before its `?`, and the numbers after it by name.
 
     Args:
         address: Such as `demo?step=2`.
@@ -102,7 +102,7 @@ def split_address(address: str, known: Mapping[str, float], form: str) -> tuple[
 
 
 def to_number(place: str, form: str) -> int:
-    """Returns which camera of several is meant, by default the first.
+    """Returns the number of the camera that an address names; 0, the first, by default.
 
     Raises:
         InputError: If that is no number.

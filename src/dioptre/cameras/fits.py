@@ -70,7 +70,7 @@ def read_header(data: bytes) -> tuple[Cards, int]:
 
 
 def _value(text: str) -> str | float | bool:
-    """Returns what stands after the equals sign, without its comment."""
+    """Returns the value of a header card, without its comment."""
     text = text.strip()
     if text.startswith("'"):
         quoted, at = "", 1

@@ -129,7 +129,7 @@ class IndiCamera(Held):
         return (2 * x + w) / across - 1, (2 * y + h) / down - 1
 
     def abort(self) -> None:
-        """Lets a capture that runs in another thread stop both devices and raise CameraError."""
+        """Makes a capture in another thread stop both devices and raise CameraError."""
         self._client.abort()
 
     def capture(self, index: int) -> Frame:

@@ -52,7 +52,7 @@ class Vector:
         return _number(self.values.get(name, ""))
 
     def take(self, members: Sequence[Member]) -> None:
-        """Puts new values, and limits where they are told, in the place of the old."""
+        """Replaces the values by those of a message, and the limits if it has any."""
         for one in members:
             name, told = one.attributes.get("name", ""), one.attributes
             self.values[name] = one.text
@@ -91,7 +91,7 @@ class IndiClient:
         self._woken, self._waker = socket.socketpair()
 
     def connect(self) -> None:
-        """Connects to the server, also anew, and asks what there is.
+        """Connects to the server, or connects again, and asks for its devices.
 
         Raises:
             CameraError: If it cannot be reached.
@@ -127,13 +127,13 @@ class IndiClient:
             self._socket = None
 
     def abort(self) -> None:
-        """Lets whoever waits in another thread raise CameraError."""
+        """Makes a wait in another thread raise CameraError."""
         self._aborted.set()
         with suppress(OSError):  # closed meanwhile
             self._waker.send(b"!")
 
     def begin(self) -> None:
-        """Forgets an abort that came while nobody waited, and hears what has arrived meanwhile."""
+        """Forgets an abort that came between two waits, and reads the messages that arrived meanwhile."""
         self._aborted.clear()
         while self._hear(0.0):
             pass
@@ -168,7 +168,7 @@ class IndiClient:
         sign: Callable[[], object] = lambda: None,
         longest_s: float = math.inf,
     ) -> T:
-        """Returns what `ready` returns, once that is something.
+        """Waits until `ready` returns something, and returns that.
 
         Args:
             ready: Asked after every message.
@@ -195,7 +195,7 @@ class IndiClient:
         return found
 
     def pause(self, seconds: float) -> None:
-        """Waits, and hears meanwhile what is said."""
+        """Waits, and reads messages meanwhile."""
         with suppress(CameraTimeoutError):
             self.wait(lambda: None, "", seconds)
 
@@ -212,7 +212,7 @@ class IndiClient:
         return LostError(f"{self.name} is gone: {why}")
 
     def _hear(self, seconds: float) -> bool:
-        """Takes in what arrives within a time; returns whether anything did."""
+        """Reads the messages that arrive within a time; returns whether there were any."""
         if self._socket is None:
             raise LostError(f"{self.name} is not connected")
         try:
@@ -233,7 +233,7 @@ class IndiClient:
         return True
 
     def _take(self, message: Message) -> None:
-        """Puts what a message says where it belongs."""
+        """Applies a message to the properties that it names."""
         tag, attributes = message.tag, message.attributes
         device, name = attributes.get("device", ""), attributes.get("name", "")
         if attributes.get("message", "").startswith(("[ERROR]", "[WARNING]")):

@@ -162,7 +162,7 @@ class MicroManagerCamera(Held):
         self._stop.check()
 
     def _to_frame(self, image: np.ndarray, bits: int) -> Frame:
-        """Returns what the camera sent as a frame: of colours green, black 0 and white 1."""
+        """Returns the green of a picture that the camera sent as a frame, with black 0 and white 1."""
         green = image if image.ndim == 2 else image[..., 1]
         if green.shape != self.shape:
             raise CameraError(

@@ -36,7 +36,7 @@ FOCUSED = "focused"  # dioptre.State.FOCUSED, which a later room defines
 
 @runtime_checkable
 class FocusOutcome(Protocol):
-    """What focusing returns, as `dioptre.FocusResult` does."""
+    """The part of `dioptre.FocusResult` that the engine needs."""
 
     @property
     def state(self) -> str:
@@ -49,7 +49,7 @@ R = TypeVar("R", bound=FocusOutcome)
 
 @dataclass(frozen=True)
 class FocusRecord(Generic[R]):
-    """What became of one focusing.
+    """The outcome of one focusing.
 
     Attributes:
         index: Which position, time and so on of the acquisition.
@@ -82,7 +82,7 @@ class AutofocusEngine(MDAEngine, Generic[R]):
         step_um: float = STEP_UM,
         **settings: Any,
     ) -> None:
-        """Keeps what is needed.
+        """Keeps the core and the settings.
 
         Args:
             core: Micro-Manager.
@@ -99,11 +99,11 @@ class AutofocusEngine(MDAEngine, Generic[R]):
 
     @property
     def results(self) -> list[R]:
-        """What was found, in order, without the tries in which the hardware failed."""
+        """The results in order, without the attempts in which the hardware failed."""
         return [record.result for record in self.records if record.result is not None]
 
     def setup_sequence(self, sequence: MDASequence) -> Any:
-        """Begins an acquisition: forgets what was found in the last."""
+        """Begins an acquisition: forgets the results of the last."""
         self.records.clear()
         self._done.clear()
         return super().setup_sequence(sequence)
@@ -164,7 +164,7 @@ class AutofocusEngine(MDAEngine, Generic[R]):
 
 
 def _once(event: MDAEvent) -> tuple[tuple[str, int], ...]:
-    """Returns what focusing is done once for: a position and a time, and whatever else the plan names."""
+    """Returns the axes and indices that share one focusing: position, time, and those that the plan names."""
     plan = event.sequence.autofocus_plan if event.sequence is not None else None
     axes = {*plan.axes, "p", "t"} if plan is not None else set(event.index)
     return tuple(sorted((axis, at) for axis, at in event.index.items() if axis in axes))

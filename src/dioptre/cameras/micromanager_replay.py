@@ -38,7 +38,7 @@ class ReplayStage(StageDevice):
         self.visited.append(val)
 
     def get_position_um(self) -> float:
-        """Returns where it is."""
+        """Returns the position of the stage, in micrometres."""
         return self._z_um
 
     def home(self) -> None:

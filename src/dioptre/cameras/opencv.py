@@ -90,11 +90,11 @@ class OpenCVCamera(Held):
         self.shape: tuple[int, int] = self._read().shape
 
     def close(self) -> None:
-        """Lets the camera go."""
+        """Releases the camera."""
         self._capture.release()
 
     def abort(self) -> None:
-        """Lets a capture that runs in another thread raise CameraError before its next frame."""
+        """Makes a capture in another thread raise CameraError before its next frame."""
         self._stop.ask()
 
     def capture(self, index: int) -> Frame:

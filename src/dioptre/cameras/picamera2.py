@@ -93,12 +93,12 @@ class PiCamera(Held):
             raise
 
     def close(self) -> None:
-        """Stops the camera and lets it go."""
+        """Stops and releases the camera."""
         self._camera.stop()
         self._camera.close()
 
     def abort(self) -> None:
-        """Lets a capture that runs in another thread raise CameraError."""
+        """Makes a capture in another thread raise CameraError."""
         self._stop.ask()
 
     def capture(self, index: int) -> Frame:

@@ -81,7 +81,7 @@ class SimulatedCamera:
         return float(np.interp(self.stage.depth, truly, np.arange(len(truly))))
 
     def capture(self, index: int) -> Frame:
-        """Moves the lens, lets it settle for as long as it does, and returns one frame."""
+        """Moves the lens, waits as long as the settings say, and returns one frame."""
         at = to_index(index, self.grid)
         moved = not self.visited or self.visited[-1] != at
         self.focus = self.lens.move(at, self.settle_s if moved else FRAME_S)

@@ -81,7 +81,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    """Returns what is wrong, with the file if there is one."""
+    """Returns the message of an error, with its file if it has one."""
     if isinstance(error, OSError) and not isinstance(error, DioptreError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)

@@ -1,5 +1,6 @@
 """`dioptre camera`: what a camera's lens does, measured, as a file that the networks are told."""
 
+import math
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,18 +63,22 @@ def run_camera(config: MeasureCamera) -> int:
 
 
 def described(found: "MeasuredCamera", out: Path) -> str:
-    """Returns what was found in a few lines."""
-    unit = found.unit
+    """Returns the measurements of a camera as a few lines of text."""
+    unit = found.unit.removesuffix("s")  # dioptre, step
+    far, near = (
+        "not seen" if math.isnan(growth) else f"{growth:.3g} px"
+        for growth in (found.growth_far_px, found.growth_near_px)
+    )
     lines = [
         f"wrote {out}",
-        f"  blur grows by {abs(found.growth_px):.3g} px a unit ({unit}), sure to {found.sure:.0%}",
-        f"    {found.growth_far_px:.3g} focused farther than the target, {found.growth_near_px:.3g} nearer",
-        f"  backlash {found.backlash:.3g} {unit}, {found.backlash_positions:.2f} positions",
+        f"  blur grows by {abs(found.growth_px):.3g} px per {unit}, sure to {found.sure:.0%}",
+        f"    focused farther than the target {far}, nearer {near}",
+        f"  backlash {found.backlash:.3g} {found.unit}, {found.backlash_positions:.2f} positions",
         f"  settled {found.settle_s:.3g} s after the first frame of a move",
     ]
     if found.disparity_px is not None:
         lines.append(
-            f"  disparity changes by {found.disparity_px:.4g} +- {found.disparity_error_px:.2g} px a unit, "
-            f"{found.split:.3f} of the blur"
+            f"  disparity changes by {found.disparity_px:.4g} +- {found.disparity_error_px:.2g} px "
+            f"per {unit}, {found.split:.3f} of the blur"
         )
     return "\n".join([*lines, ""])

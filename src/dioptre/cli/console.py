@@ -36,7 +36,9 @@ def refuse_overwriting(path: Path, overwrite: bool, makes_folder: bool = False) 
 def did_you_mean(word: str, known: Iterable[str], help_command: str = "dioptre --help") -> str:
     """Returns the end of a sentence about an unknown word: the word that is spelt most like it, if any."""
     bare = {one.lstrip("-"): one for one in known}  # hyphens that all have are no likeness
-    near = difflib.get_close_matches(word.lstrip("-"), list(bare), n=1)
+    typed = word.lstrip("-")
+    near = [one for one in bare if sorted(one) == sorted(typed)]  # letters exchanged, as in --rio
+    near = near or difflib.get_close_matches(typed, list(bare), n=1)
     return f"; did you mean {bare[near[0]]!r}?" if near else f": '{help_command}' lists them"
 
 
@@ -53,7 +55,7 @@ def open_console() -> "Console":
     from rich.console import Console  # noqa: PLC0415
 
     class PlainConsole(Console):
-        """A console that leaves it to the command line what a broken pipe means."""
+        """A console that raises BrokenPipeError, which the command line handles."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -121,7 +123,7 @@ class ProgressLines:
         self.last = 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Is told how much is done, and of how much."""
+        """Says how much is done, of how much, if it is time to."""
         now = self.clock()
         if self.before is None:
             self.before = done

@@ -51,7 +51,7 @@ class Flag:
 
     @property
     def usage(self) -> str:
-        """How it is written."""
+        """The flag with its placeholder, as in usage lines."""
         return f"{self.name} {self.value}".strip()
 
 
@@ -137,7 +137,7 @@ def _unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _forms() -> ConstructorRegistry:
-    """Returns how values are written that tyro would want otherwise: a few numbers with commas, any word."""
+    """Returns the rules that let tyro read numbers with commas (`10,25`), and any word for the type Any."""
     registry = ConstructorRegistry()
 
     @registry.primitive_rule
@@ -155,7 +155,7 @@ def _forms() -> ConstructorRegistry:
 
 
 def _listed(text: str, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the numbers of `1,2`, of so many kinds."""
+    """Returns the numbers of a text such as `1,2`, each converted to its type."""
     parts = text.split(",")
     if len(parts) != len(kinds):
         raise ValueError(f"Error parsing: '{text}'")
@@ -163,7 +163,7 @@ def _listed(text: str, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _value(kind: Any, name: str) -> str:
-    """Returns what stands for the value of a flag in help."""
+    """Returns the placeholder of a flag's value in help, such as N or FILE."""
     if kind is bool:
         return ""
     if get_origin(kind) is Literal:
@@ -177,7 +177,7 @@ def _value(kind: Any, name: str) -> str:
 
 
 def _with_default(text: str, field: "Field[Any]") -> str:
-    """Returns what is said of a flag, with its default unless that is told already or is plain."""
+    """Returns the help text of a flag, with its default unless the text has it or it is obvious."""
     if field.default is MISSING:
         return text
     default = field.default.value if isinstance(field.default, Enum) else field.default
@@ -189,7 +189,7 @@ def _with_default(text: str, field: "Field[Any]") -> str:
 
 
 def _docstring(config: type) -> tuple[str, dict[str, str]]:
-    """Returns what a dataclass says of itself, and of each of its fields, those of its parents too."""
+    """Returns the description in a dataclass's docstring, and the text of each field, inherited ones too."""
     about, _, attributes = inspect.getdoc(config).partition("\n\nAttributes:\n")  # type: ignore[union-attr]
     texts, name = dict[str, str](), ""
     for parent in config.__bases__:
@@ -223,7 +223,7 @@ def _filled(text: str, indent: str = "") -> str:
 
 
 def _refuse_unknown(name: str, known: dict[str, Flag], arguments: Sequence[str]) -> None:
-    """Raises InputError for a flag that there is not, or one that is not there and must be."""
+    """Raises InputError for an unknown flag, or for a required one that is missing."""
     given = []
     for word in arguments:
         if word == "--":
@@ -241,7 +241,7 @@ def _refuse_unknown(name: str, known: dict[str, Flag], arguments: Sequence[str])
 
 
 def _complaint(text: str) -> str:
-    """Returns what tyro says is wrong, without its title and the help that is below a rule or a blank."""
+    """Returns the error message in tyro's output, without its title and the help below it."""
 
     def is_blank(line: str) -> bool:
         return not line.strip(" -")
@@ -251,7 +251,7 @@ def _complaint(text: str) -> str:
 
 
 def _reworded(complaint: str, name: str, flags: Sequence[Flag], arguments: Sequence[str]) -> str:
-    """Returns what tyro says is wrong in the words of help, where these are known."""
+    """Returns an error message of tyro in the words of our help, where one of WORDINGS fits it."""
     if complaint.startswith("Missing from"):
         return f"{name} needs {' '.join(flag.usage for flag in flags if flag.required)}"
     values = {flag.name: flag.value for flag in flags}

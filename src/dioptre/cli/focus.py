@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PixelFlags:
-    """What the numbers of the pictures are.
+    """How the pixel values of the pictures are read.
 
     Attributes:
         gamma: srgb if the pictures have the gamma of a display, linear if they have none. By default networks
@@ -153,6 +153,10 @@ def _check_written(output: OutputFlags) -> None:
             other = seen.setdefault(written.resolve(), flag)
             if other != flag:
                 raise InputError(f"{other} and {flag} are both to be written to {written}")
+    if output.plot is not None:
+        from dioptre.cli.plotting import refuse_figure  # noqa: PLC0415
+
+        refuse_figure(output.plot, output.overwrite)
 
 
 def _open(config: Focus, looks: bool) -> "list[Pictures]":
@@ -247,7 +251,7 @@ def _focus_looks(
 
 
 def _taken(config: Focus, pictures: "Pictures", looks: int) -> "FocusGrid | None":
-    """Returns where the slices of a stack were taken; where the lens can go, of a picture for each look."""
+    """Returns the grid of a stack's slices; of a picture for each look, the grid of the lens."""
     a_picture_each = len(pictures) == looks
     if config.positions is not None:
         return read_flags(config.positions, config.camera, pictures, way=a_picture_each)
@@ -256,7 +260,7 @@ def _taken(config: Focus, pictures: "Pictures", looks: int) -> "FocusGrid | None
 
 
 def _way(camera: str | None, taken: "FocusGrid | None") -> "CameraOptics | FocusGrid | None":
-    """Returns where a lens can go: all the way of its camera, if that counts as the slices do."""
+    """Returns the grid of the lens: its camera's whole range where that has the unit of the slices."""
     from dioptre.cameras.camera_files import describe  # noqa: PLC0415
 
     if camera is None:
@@ -268,7 +272,7 @@ def _way(camera: str | None, taken: "FocusGrid | None") -> "CameraOptics | Focus
 def _chosen_pictures(
     stack: "Pictures", at: tuple[float, ...], taken: "FocusGrid | None", camera: str | None
 ) -> list[int]:
-    """Returns which pictures were taken at these positions: slices of a whole stack, or all of a few."""
+    """Returns the indices of the pictures that were taken at these positions."""
     from dioptre.grid import FocusGrid  # noqa: PLC0415
 
     grid = FocusGrid.learnaf() if taken is None and camera is None else taken
@@ -276,9 +280,10 @@ def _chosen_pictures(
         return [grid.index_of(position) for position in at]
     if len(stack) == len(at):
         return list(range(len(stack)))
+    named = "1 position" if len(at) == 1 else f"{len(at)} positions"
     raise InputError(
-        f"{stack.source} has {len(stack)} pictures, but --at {len(at)} positions: give a picture for each, "
-        "or the position of every picture (--positions)"
+        f"{stack.source} has {len(stack)} pictures, but --at names {named}: give a picture for each, or the "
+        "position of every picture (--positions)"
     )
 
 

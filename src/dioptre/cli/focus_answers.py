@@ -50,7 +50,7 @@ class Answer:
 
     @property
     def title(self) -> str:
-        """What to call it: the stack, and the region where there are several."""
+        """The name of the answer: its stack, and its region if there is one."""
         roi = self.result.roi
         return self.pictures.title if roi is None else f"{self.pictures.title} at {in_words(roi)}"
 
@@ -98,7 +98,7 @@ class Answer:
 
 @contextmanager
 def naming_flags(stack: str = "") -> Iterator[None]:
-    """Lets what is wrong with pictures name their file, and flags where a program has arguments."""
+    """Makes errors about pictures name their file, and the flags of the command line."""
     try:
         yield
     except DioptreError as error:

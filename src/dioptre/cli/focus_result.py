@@ -55,13 +55,13 @@ def print_look_result(stack: str, pictures: "Pictures", result: "FocusResult") -
 
 
 def place(result: "FocusResult") -> str:
-    """Returns where the lens must go, in its user's unit, with as many digits as mean something."""
+    """Returns the answer as text in the user's unit, with its significant digits: `17.4 um`."""
     number = _rounded(result.position, result)
     return f"slice {number}" if result.unit == "slice" else f"{number} {result.unit}"
 
 
 def _length(length: float, result: "FocusResult") -> str:
-    """Returns how far two positions lie apart, in words."""
+    """Returns a distance between positions as text in the user's unit."""
     return f"{_rounded(length, result)} {'slices' if result.unit == 'slice' else result.unit}"
 
 
@@ -73,7 +73,7 @@ def _rounded(number: float, result: "FocusResult") -> str:
 
 
 def _going(result: "FocusResult") -> str:
-    """Returns where the lens must go, and which way that is from the last look."""
+    """Returns the answer as text, with the move from the last look: `slice 17.0 (7.0 farther)`."""
     move = result.position - result.looks[-1]
     if abs(move) < 0.005 * result.grid.units_per_index(result.subindex):
         return f"[bold]{place(result)}[/] (stay)"

@@ -15,7 +15,7 @@ def interrupted() -> bool:
 
 @contextmanager
 def remember_interrupts() -> Iterator[None]:
-    """Lets Ctrl-C be remembered beside being raised; where somebody else handles it, nothing is changed."""
+    """Remembers a Ctrl-C besides raising it; nothing changes where Ctrl-C is handled already."""
     _CAME.clear()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

@@ -100,9 +100,12 @@ def run_lens(config: RunLens) -> int:
     roi = None if config.roi is None else parse_roi(config.roi)
     if config.output.full and not config.output.json:
         raise InputError("--full goes with --json")
-    for written in (config.output.trace, config.output.plot):
-        if written is not None:
-            refuse_overwriting(written, config.output.overwrite)
+    if config.output.trace is not None:
+        refuse_overwriting(config.output.trace, config.output.overwrite)
+    if config.output.plot is not None:
+        from dioptre.cli.plotting import refuse_figure  # noqa: PLC0415
+
+        refuse_figure(config.output.plot, config.output.overwrite)
     with open_device(config.device) as camera, ExitStack() as stack:
         focuser = _focuser(config, camera, _opened(config.output.trace, stack))
         result = focuser.run(roi)

@@ -97,7 +97,7 @@ def _range(ends: list[float], apart: float) -> str:
 
 
 def _summary(config: Map, found: "FocusMap", files: list[str]) -> dict[str, Any]:
-    """Returns what was found as plain JSON."""
+    """Returns the summary of a map as plain JSON."""
     inside = found.index[found.focused]
     places = found.position[found.focused]
     focus = None if found.dioptres is None else found.dioptres[found.focused]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StackFlags:
-    """What is read from the file of a stack.
+    """Which part of a stack's file is read, and how.
 
     Attributes:
         axes: The axes of an array or a TIFF, a letter each, such as ZYX: Z slices, Y rows, X columns,

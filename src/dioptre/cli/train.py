@@ -42,7 +42,7 @@ class Train:
         recipe: Train a shipped network from nothing: makes OUT/stores, OUT/runs and OUT/weights/NAME.onnx.
         shipped: With --recipe, take the networks that it builds on from the files that come with the package,
             if their rows are still the same, instead of training those too.
-        also: Further stores of the same ladder and patch size; may be given several times.
+        also: Further stores of the same grid and patch size; may be given several times.
     """
 
     folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[DATA] OUT")]

@@ -27,7 +27,7 @@ SUMMED: Final = ("exact", "within_1", "within_2", "within_4", "size", "square", 
 
 @dataclass(frozen=True, order=True)
 class AnswerKind:
-    """What answers are told apart by.
+    """The columns that tell kinds of answers apart.
 
     Attributes:
         method: Key of the method.
@@ -68,7 +68,7 @@ class Aggregate:
     """Predictions, counted.
 
     Attributes:
-        positions: Of the ladder.
+        positions: Of the grid.
         examples: Patches whose answers are kept one by one.
         steps_per_index: How many steps of blur an index is.
         sums: For each kind and scene, what is summed over its answers.
@@ -91,7 +91,7 @@ class Aggregate:
         for values in (predicted, truth):
             if len(values) and not 0 <= values.min() <= values.max() < self.positions:
                 raise FileError(
-                    f"predictions of a ladder of {self.positions} positions lie in 0..{self.positions - 1}, "
+                    f"predictions of a grid of {self.positions} positions lie in 0..{self.positions - 1}, "
                     f"not at {values.min()} or {values.max()}"
                 )
         self._add_sums(batch, predicted - truth)
@@ -187,7 +187,7 @@ def tally(
 
     Args:
         batches: Tables with the columns of READ; one at a time is in memory.
-        positions: Of the ladder.
+        positions: Of the grid.
         examples: Patches whose answers are kept one by one.
         steps_per_index: How many steps of blur an index is.
     """

@@ -22,7 +22,7 @@ Flags = Bool[np.ndarray, " answer"]
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How often answers were right, by how sure they were; bins without an answer are left out.
+    """The share of right answers by confidence; bins without an answer are left out.
 
     Attributes:
         believed: Mean confidence in each bin.
@@ -36,12 +36,12 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """The expected calibration error: how far both are apart, the mean over answers."""
+        """The expected calibration error: the mean of |confidence - share of right answers|, over answers."""
         return float(np.abs(self.believed - self.found) @ self.count / self.count.sum())
 
 
 def reliability(confidence: Numbers, right: Flags, bins: int = BINS) -> Reliability:
-    """Returns how often answers were right in evenly wide bins of confidence."""
+    """Returns the share of right answers in each of some equally wide bins of confidence."""
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     count, believed, found = (
         np.bincount(place, weights, bins) for weights in (None, confidence, right.astype(np.float64))
@@ -58,7 +58,7 @@ def _reliability(
 
 
 def auroc(score: Numbers, right: Flags) -> float:
-    """Returns how often a right answer scores higher than a wrong one; NaN if all are right, or none is."""
+    """Returns the area under the ROC curve of scores of right and wrong answers; NaN without both."""
     _, place = np.unique(score, return_inverse=True)
     return _auroc(np.bincount(place, right), np.bincount(place, ~right))
 
@@ -82,7 +82,7 @@ RISKS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # that a user may accept, in a
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceCounts:
-    """What was believed of the answers of one method, and what became of them, counted in fine bins.
+    """The answers of one method, counted by confidence and risk in fine bins, with those that were right.
 
     However many answers there are, it takes the same room.
 
@@ -106,7 +106,7 @@ class ConfidenceCounts:
 
     @classmethod
     def of(cls, confidence: Numbers, risk: Numbers, away: Numbers, focused: Flags) -> "ConfidenceCounts":
-        """Returns what answers were worth.
+        """Returns the counts of some answers by their confidence and risk.
 
         Args:
             confidence: Of each answer.
@@ -136,14 +136,14 @@ class ConfidenceCounts:
         return int(self.count.sum())
 
     def reliability(self, bins: int = BINS) -> Reliability:
-        """Returns how often answers were right in evenly wide bins of confidence."""
+        """Returns the share of right answers in each of some equally wide bins of confidence."""
         count, believed, right = (
             one.reshape(bins, -1).sum(axis=1) for one in (self.count, self.believed, self.right)
         )
         return _reliability(count, believed, right)
 
     def auroc(self) -> float:
-        """Returns how often a right answer was surer than a wrong one; those of a bin are as sure."""
+        """Returns the area under the ROC curve of confidence; answers of one bin are equally sure."""
         return _auroc(self.right, self.count - self.right)
 
     def miss_auroc(self) -> float:

@@ -107,7 +107,7 @@ def mean_by_place(
 def frames_against_error(
     rows: Mapping[str, Sequence[tuple[int, float]]], oracle: float | None, every: int
 ) -> "Figure":
-    """Returns how many frames each strategy looks at, against how far off it is.
+    """Returns a plot of each strategy's mean absolute error against the frames that it takes.
 
     Args:
         rows: For each strategy, its frames and its mean absolute error, after each look.

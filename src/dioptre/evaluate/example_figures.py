@@ -54,7 +54,7 @@ class _Tile:
 
 
 def example_stacks(examples: Sequence[Example], shown: int = 7) -> "Figure":
-    """Returns figure 6: some slices of some stacks, spread over the ladder, the one in focus marked."""
+    """Returns figure 6: some slices of some stacks, spread over the grid, the one in focus marked."""
     rows = []
     for example in examples:
         picks = np.linspace(0, len(example.slices) - 1, shown).round().astype(int)

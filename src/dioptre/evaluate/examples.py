@@ -1,6 +1,6 @@
 """Example patches that lie beside predictions, so that a report can show pictures and needs no store.
 
-Some are spread over light and dark and over the ladder; others show what the paper warns of: one whose
+Some are spread over light and dark and over the grid; others show what the paper warns of: one whose
 contrast curve noise may have misled, in the dark if there is one (`NOISE`), one that focal breathing may have
 misled (`BREATHING`), and one of which green cannot tell the side (`AMBIGUOUS`). Which they are follows from
 the predictions alone.
@@ -108,7 +108,7 @@ def read_gallery(path: Path) -> ExampleSet | None:
 
 
 def _fault(gallery: ExampleSet) -> str | None:
-    """Returns what does not fit together, if something does not."""
+    """Returns what makes a set of examples unusable, in a few words; None if nothing does."""
     count, n, *size = gallery.slices.shape
     wanted = {
         "ranges": (count, 2), "views": (count, 2, *size), "curves": (count, 2, n),
@@ -128,7 +128,7 @@ def _fault(gallery: ExampleSet) -> str | None:
 def build_gallery(
     store: PatchStore, chosen: Mapping[int, str], keys: Sequence[str], prior: DepthPrior
 ) -> ExampleSet:
-    """Returns what is kept of chosen patches.
+    """Returns the example set of chosen patches.
 
     Args:
         store: The patches.

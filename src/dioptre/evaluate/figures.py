@@ -122,7 +122,7 @@ def field_table(table: Float[np.ndarray, "down across"], title: str) -> "Figure"
 
 
 def reliability_diagram(curves: Mapping[str, Reliability]) -> "Figure":
-    """Returns how often answers were right against how sure they were; the diagonal is true confidence."""
+    """Returns a plot of the share of right answers against confidence; the diagonal is true confidence."""
     figure = new_figure(8.0, 5.0)
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color=FAILED, linewidth=1)
@@ -151,7 +151,7 @@ def risk_coverage_curves(
 
 
 def stroke(at: int) -> dict[str, Any]:
-    """Returns how the line of this number is drawn: in a colour and a style of its own."""
+    """Returns the colour and style of the line of this number, as matplotlib's arguments."""
     return {
         "color": COLOURS[at % len(COLOURS)],
         "linestyle": STYLES[at % len(STYLES)],

@@ -89,7 +89,7 @@ def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None
 
 
 def _chosen_label(result: FocusResult) -> str | None:
-    """Returns what to call the curve that decided, if there are others."""
+    """Returns the label of the curve that decided; None if it is the only one."""
     if not result.depths:
         return None
     shares = [f", {one.share:.0%}" for one in result.depths if one.roi == result.roi]

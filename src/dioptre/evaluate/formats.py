@@ -68,7 +68,7 @@ def _pipes(head: Sequence[str], rows: Iterable[Sequence[str]], words: int) -> st
 
 
 def _trust_to_markdown(trust: Trusts) -> str:
-    """Returns what confidence was worth as Markdown; nothing if nobody judged."""
+    """Returns the tables of confidence and risk as Markdown; an empty text without verdicts."""
     if not trust:
         return ""
     columns, rows = trust_rows(trust)
@@ -228,7 +228,7 @@ def _cell(text: str) -> Cell:
 
 
 def describe_behind(line: TableLine) -> str:
-    """Returns how far a line is behind the best of its group, and how likely that is chance."""
+    """Returns the difference in MAE to the best of a line's group, and its p-value, as text."""
     return "" if line.behind is None else f"{-line.behind.difference:.3f}, {line.behind.p:.3f}"
 
 

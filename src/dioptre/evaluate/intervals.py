@@ -9,7 +9,7 @@ draw needs no more than each scene's sums.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, Integer, Shaped
+from jaxtyping import Float, Int, Integer
 
 from dioptre.errors import InputError
 from dioptre.evaluate.metrics import Metrics
@@ -72,16 +72,8 @@ def sums_to_interval(sums: Sums, draws: int = DRAWS) -> Interval:
     return Interval(_metrics(low, count), _metrics(high, count))
 
 
-def errors_to_sums(errors: Integer[np.ndarray, " answer"], scenes: Shaped[np.ndarray, " answer"]) -> Sums:
-    """Returns each scene's sums, scenes in the order of their names."""
-    names, which = np.unique(scenes, return_inverse=True)
-    sums = np.zeros((len(names), len(WITHIN) + 3))
-    np.add.at(sums, which, error_columns(errors))
-    return sums
-
-
 def error_columns(errors: Integer[np.ndarray, " answer"]) -> Int[np.ndarray, "answer 7"]:
-    """Returns what is summed, for each answer."""
+    """Returns the columns that are summed over answers: within each of WITHIN, |error|, its square, 1."""
     size = np.abs(errors.astype(np.int64))
     return np.stack([*(size <= most for most in WITHIN), size, size**2, np.ones_like(size)], axis=1)
 
@@ -122,6 +114,6 @@ def compare(one: Sums, other: Sums, draws: int = DRAWS) -> Comparison:
 
 
 def _draw(scenes: int, draws: int) -> Float[np.ndarray, "draw scene"]:
-    """Returns how often each scene is drawn, for each draw; the same for the same number of scenes."""
+    """Returns the count of each scene in each bootstrap draw; the same for the same number of scenes."""
     rng = np.random.default_rng(scenes)
     return rng.multinomial(scenes, np.full(scenes, 1 / scenes), size=draws).astype(np.float64)

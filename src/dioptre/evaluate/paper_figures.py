@@ -77,12 +77,12 @@ def sensors(focal_length: float = 1.0, in_focus: float = 3.0, too_near: float = 
 
 
 def image_distance(focal_length: float, distance: float) -> float:
-    """Returns where behind a thin lens a thing is sharp: 1/f = 1/distance + 1/image."""
+    """Returns the image distance of a thin lens, in the unit of both: 1/f = 1/distance + 1/image."""
     return 1 / (1 / focal_length - 1 / distance)
 
 
 def hit(height: float, distance: float, focal_length: float, sensor: float) -> float:
-    """Returns where on the sensor light of a thing on the axis arrives, by its height in the lens."""
+    """Returns the height on the sensor of a ray from a point on the axis through a height in the lens."""
     return height * (1 - sensor / image_distance(focal_length, distance))
 
 

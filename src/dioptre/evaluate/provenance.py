@@ -39,8 +39,8 @@ class Provenance:
         patches: How many.
         scenes: Of how many scenes; 0 if that was not written down.
         starts: From how many positions a method with few looks began.
-        positions: Of the ladder; 0 if that was not written down.
-        ladder: Hash of the ladder; "" if that was not written down.
+        positions: Of the grid; 0 if that was not written down.
+        grid: Hash of the grid; "" if that was not written down.
         store: Name of the store's folder; "" if that was not written down.
         device: Which phone, or phones; likewise.
         light: normal, dark, mixed, or pairs of both; likewise.
@@ -78,7 +78,7 @@ class Provenance:
         return Role.LEFT if self.device == LEFT else Role.CENTRE
 
     def describe(self) -> str:
-        """Returns what the data are, in a sentence or two."""
+        """Returns a description of the data in a sentence or two."""
         kind = "simulated patches, not real captures" if self.simulated else "imported patches"
         light = {PAIRS: "every one in normal light and in the dark", MIXED: "normal and low light"}
         told = [

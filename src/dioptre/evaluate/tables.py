@@ -330,7 +330,7 @@ def _group(
 
 
 def rank_correlation(lines: Sequence[TableLine]) -> float | None:
-    """Returns how alike our MAEs and the paper's rank some methods (Spearman); None for few."""
+    """Returns Spearman's rank correlation of our MAEs and the paper's; None for few methods."""
     pairs = [(line.ours.mae, line.paper.mae) for line in lines if line.paper is not None]
     if len(pairs) < FEW:
         return None

@@ -29,7 +29,7 @@ CAUCHY = 2.0  # residuals in deviations from which on they are weighed down
 
 @dataclass(frozen=True)
 class Expected:
-    """How far unknowns stray from where they begin, as deviations; 0 holds one fast.
+    """The standard deviations of unknowns around their initial values; 0 holds one fixed.
 
     Attributes:
         rotation_rad: Of a camera.
@@ -104,7 +104,7 @@ def _deviations(bundle: Bundle, expected: Expected) -> Float[np.ndarray, " unkno
 
 
 def _strayed(bundle: Bundle, start: Lenses) -> Float[np.ndarray, " unknown"]:
-    """Returns how far the cameras' unknowns are from where they are expected."""
+    """Returns the residuals of the cameras' unknowns against their expected values."""
     now = bundle.lenses
     return np.concatenate(
         [
@@ -143,7 +143,7 @@ def _moved(
 def _ties(
     bundle: Bundle, start: Lenses, expected: Expected
 ) -> tuple[Float[np.ndarray, " tie"], Float[np.ndarray, "tie unknown"]]:
-    """Returns what holds several unknowns together, in deviations, and its derivatives.
+    """Returns the residuals that tie several unknowns together, in deviations, and their derivatives.
 
     First the spacing, then the mean axis of each camera, x and y.
     """
@@ -196,7 +196,7 @@ def _cost(bundle: Bundle, start: Lenses, expected: Expected) -> float:
 def tell_rig(
     bundle: Bundle, start: Lenses, expected: Expected
 ) -> tuple[Float[np.ndarray, "free free"], Float[np.ndarray, " free"]]:
-    """Returns what observations alone say about the unknowns that captures of one rig share.
+    """Returns the normal equations of the unknowns that captures of one rig share, by observations alone.
 
     Points, zooms and shifts are eliminated. The result is the information on rotations, centres, log focal
     lengths and distortion, in this order and without the first camera's pose, and its right-hand side: the

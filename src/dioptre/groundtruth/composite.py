@@ -15,6 +15,7 @@ added up. What is sharp in both counts most: what is blurred is moved sideways t
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import cv2
 import numpy as np
@@ -24,35 +25,58 @@ from dioptre.errors import InputError
 from dioptre.groundtruth.register import Motion
 from dioptre.stack import Picture
 
-SMOOTHING_PX = 1.5  # sigma that slices are smoothed with before they are compared
-ROUNDS = 4  # of least squares
 SHARPNESS_PX = 3.0  # sigma of the window in which sharpness is judged
 WEIGHT_POWER = 4.0  # of sharpness: how strongly the sharpest slices are preferred
-BORDER = 8  # pixels that are not compared
-STRIDE = 2  # pixels between those that are
-STEP_DEVIATION_PX = 0.5  # how far the axis is expected to go from slice to slice
-FARTHEST_PX = 1.5  # that a slice is moved in a round
-LEAST_GAIN = 0.1  # of a slice that shows what the one before shows
-NOISE_AREA = 16.0  # smoothed pixels that share their noise count as one
-LEAST_SLICES = 3
 
 Slices = Float32[np.ndarray, "slice rows cols"]
 
 
+@dataclass(frozen=True)
+class Alignment:
+    """How slices are aligned, by least squares.
+
+    Attributes:
+        smoothing_px: Sigma that slices are smoothed with before they are compared.
+        rounds: Of least squares.
+        border: Pixels that are not compared.
+        stride: Pixels between those that are.
+        step_deviation_px: How far the axis is expected to go from slice to slice.
+        farthest_px: That a slice is moved in a round.
+        least_gain: Of a slice that shows what the one before shows.
+        noise_area: Smoothed pixels that share their noise count as one.
+        least_slices: Of a sweep.
+    """
+
+    smoothing_px: float = 1.5
+    rounds: int = 4
+    border: int = 8
+    stride: int = 2
+    step_deviation_px: float = 0.5
+    farthest_px: float = 1.5
+    least_gain: float = 0.1
+    noise_area: float = 16.0
+    least_slices: int = 3
+
+
+ALIGNMENT: Final = Alignment()
+
+
 def align(green: Slices, zoom: Float[np.ndarray, " slice"]) -> Motion:
-    """Returns where each slice shows what the reference shows.
+    """Returns the motion of each slice against the reference.
 
     Args:
         green: The sweep, far to near.
         zoom: Scale of each slice relative to the first, as the focus distances say.
     """
-    if len(green) < LEAST_SLICES or len(green) != len(zoom):
-        raise InputError(f"a sweep has {LEAST_SLICES} slices or more and a scale each, not {len(green)}")
-    smooth = [cv2.GaussianBlur(one, (0, 0), SMOOTHING_PX) for one in green]
+    if len(green) < ALIGNMENT.least_slices or len(green) != len(zoom):
+        raise InputError(
+            f"a sweep has {ALIGNMENT.least_slices} slices or more and a scale each, not {len(green)}"
+        )
+    smooth = [cv2.GaussianBlur(one, (0, 0), ALIGNMENT.smoothing_px) for one in green]
     sharp = focus_share(green)
     scales = zoom[1:] / zoom[:-1]
     steps, power = np.zeros((len(scales), 2)), 1.0
-    for _ in range(ROUNDS):
+    for _ in range(ALIGNMENT.rounds):
         pairs = [
             _compare(smooth[k], smooth[k + 1], float(scale), power, step, np.minimum(*sharp[k : k + 2]) ** 2)
             for k, (scale, step) in enumerate(zip(scales, steps, strict=True))
@@ -68,14 +92,14 @@ def align(green: Slices, zoom: Float[np.ndarray, " slice"]) -> Motion:
 
 
 def focus_share(green: Slices) -> Slices:
-    """Returns how sharp each slice is at each place, as a share of the sharpest slice there."""
+    """Returns the sharpness of each slice at each place, as a share of the sharpest slice there."""
     sharp = np.stack([sharpness(one) for one in green])
     return sharp / np.maximum(sharp.max(axis=0), np.float32(1e-12))
 
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """How two slices can be made alike: normal equations of shift, gain, offset and a power of the scale.
+    """The normal equations that register two slices: shift, gain, offset and a power of the scale.
 
     Attributes:
         own: (4, 4) of what is the pair's own: shift along x and y, gain, offset.
@@ -94,9 +118,9 @@ class _Pair:
     def shift(self, more: float) -> Float[np.ndarray, "2"]:
         """Returns by how much the second slice is to be moved if the power grows by so much."""
         dx, dy, gain, _offset = np.linalg.solve(self.own, self.wanted - more * self.across)
-        if gain <= LEAST_GAIN:
+        if gain <= ALIGNMENT.least_gain:
             return np.zeros(2)  # nothing alike is left
-        return np.asarray(np.clip(np.array([dx, dy]) / gain, -FARTHEST_PX, FARTHEST_PX))
+        return np.asarray(np.clip(np.array([dx, dy]) / gain, -ALIGNMENT.farthest_px, ALIGNMENT.farthest_px))
 
 
 def _compare(
@@ -108,7 +132,9 @@ def _compare(
     sharp: Picture,
 ) -> _Pair:
     """Returns how a slice compares with the one before it."""
-    inner, on, back = (slice(BORDER + step, -BORDER + step, STRIDE) for step in (0, 1, -1))
+    inner, on, back = (
+        slice(ALIGNMENT.border + step, -ALIGNMENT.border + step, ALIGNMENT.stride) for step in (0, 1, -1)
+    )
     moved = warp(after, scale**power, shift)
     still = before[inner, inner]
     weight = sharp[inner, inner] / (np.float32(0.02) + np.abs(still))  # light is seen in ratios
@@ -121,8 +147,8 @@ def _compare(
     normal, wanted = system @ system.T, system @ seen
     normal[np.diag_indices(5)] += 1e-9 * np.trace(normal)
     left = seen - np.linalg.solve(normal[:4, :4], wanted[:4]) @ system[:4]
-    noise = NOISE_AREA * float(left @ left) / left.size + 1e-12
-    normal[[0, 1], [0, 1]] += noise / STEP_DEVIATION_PX**2
+    noise = ALIGNMENT.noise_area * float(left @ left) / left.size + 1e-12
+    normal[[0, 1], [0, 1]] += noise / ALIGNMENT.step_deviation_px**2
     return _Pair(normal[:4, :4], wanted[:4], normal[:4, 4], (normal[4, 4], wanted[4]), noise)
 
 

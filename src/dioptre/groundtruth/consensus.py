@@ -28,7 +28,7 @@ ASTRAY = 0.05  # likewise of places, over the spacing
 
 @dataclass(frozen=True, eq=False)
 class SharedRig:
-    """What captures of one rig share.
+    """The poses and lenses that captures of one rig share.
 
     Attributes:
         rotations: (camera, 3) rotation vectors, from the first camera's axes.
@@ -74,7 +74,7 @@ class SharedRig:
 
 @dataclass(frozen=True, eq=False)
 class RigEstimate:
-    """What one capture says about its rig.
+    """The estimate of a rig from one capture.
 
     Attributes:
         name: The capture.
@@ -90,7 +90,7 @@ class RigEstimate:
 
     @classmethod
     def of(cls, name: str, bundle: Bundle, start: Lenses, expected: Expected) -> "RigEstimate":
-        """Returns what an adjusted bundle says."""
+        """Returns the estimate of an adjusted bundle."""
         information, slope = tell_rig(bundle, start, expected)
         return cls(name, SharedRig.of(bundle.lenses).values(bundle.spacing_m), information, slope)
 
@@ -105,14 +105,14 @@ class RigEstimate:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> "RigEstimate":
-        """Returns what `to_json` wrote."""
+        """Returns the estimate that `to_json` wrote."""
         return cls(told["name"], *(np.array(told[key]) for key in ("values", "information", "slope")))
 
 
 def agree(
     captures: Sequence[RigEstimate], expected_rig: SharedRig, expected: Expected, spacing_m: float
 ) -> SharedRig:
-    """Returns the rig that captures of it and what was expected of it tell together.
+    """Returns the rig that agrees best with its captures and with what was expected of it.
 
     Args:
         captures: One or more.
@@ -149,7 +149,7 @@ def agree(
 
 
 def astray(captures: Sequence[RigEstimate]) -> Bool[np.ndarray, " capture"]:
-    """Returns which captures differ plainly from the median of all; none of fewer than three."""
+    """Returns a mask of the captures that differ plainly from the median; none of fewer than three."""
     if len(captures) < 3:
         return np.zeros(len(captures), bool)
     values = np.stack([one.values for one in captures])

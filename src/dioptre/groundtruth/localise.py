@@ -105,7 +105,7 @@ def _windows(
 def _step(
     pictures: Sequence[Picture], seen: Observations, places: Float[np.ndarray, "o 2"], fixed: Windows
 ) -> tuple[Float[np.ndarray, "o 2"], Float[np.ndarray, " o"]]:
-    """Returns how far each window should move, pixels of its picture, and how alike it is to its anchor."""
+    """Returns the step of each window, in pixels of its picture, and its correlation with its anchor."""
     now = _windows(pictures, seen.image, places, seen.forms)
     steps = np.arange(-HALF, HALF + 1)
     weight = np.exp(-(steps[:, None] ** 2 + steps**2) / (2 * SIGMA**2)).astype(np.float32)[1:-1, 1:-1]

@@ -13,6 +13,7 @@ distortion, the axis in their middle. A plane's number counts from far (0) to ne
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Final
 
 import cv2
 import numpy as np
@@ -23,19 +24,57 @@ from dioptre.errors import InputError
 from dioptre.groundtruth import kernels
 from dioptre.stack import Picture
 
-PLANES = 256
-NEAREST_M, FARTHEST_M = 0.1, 100.0
-RADIUS = 4  # of the squares that costs are smoothed over
-KEEP = 1e-3  # variance of the guide from which on an edge is one
-GRADIENTS = 4.0  # how much they count beside the intensity
-CUT = 0.3  # where a cost ends
-LEVEL_PX = 12.0  # sigma of the local mean that a picture is divided by
-PRESENT = 0.02  # of the light, that is added to it
-APART = 3  # planes about the best one that are no rivals
-RIVAL = (0.05, 0.2)  # how much lower than its rival the least cost is: from nothing to sure
-AGREED = 1.5  # planes by which cameras may differ
-ROUGH = 4.0  # planes of local deviation that are no longer smooth
-WINDOW = 7  # pixels in which that is judged
+
+@dataclass(frozen=True)
+class PlaneSweep:
+    """How planes are swept, and how pictures are compared on them.
+
+    Attributes:
+        planes: How many planes.
+        nearest_m: Distance of the nearest, metres.
+        farthest_m: Distance of the farthest, metres.
+        radius: Of the squares that costs are smoothed over, pixels.
+        keep: Variance of the guide from which on an edge is one.
+        gradients: How much gradients count beside the intensity.
+        cut: The largest cost.
+        level_px: Sigma of the local mean that a picture is divided by, pixels.
+        present: Part of the mean light that is added to that mean.
+    """
+
+    planes: int = 256
+    nearest_m: float = 0.1
+    farthest_m: float = 100.0
+    radius: int = 4
+    keep: float = 1e-3
+    gradients: float = 4.0
+    cut: float = 0.3
+    level_px: float = 12.0
+    present: float = 0.02
+
+
+SWEEP: Final = PlaneSweep()
+
+
+@dataclass(frozen=True)
+class DepthConfidence:
+    """When the depth of a pixel can be trusted.
+
+    Attributes:
+        apart: Planes about the best one that are no rivals.
+        rival: How much lower than its rival the least cost is: from nothing to sure.
+        agreed: Planes by which cameras may differ.
+        rough: Planes of local deviation that are no longer smooth.
+        window: Pixels in which that is judged.
+    """
+
+    apart: int = 3
+    rival: tuple[float, float] = (0.05, 0.2)
+    agreed: float = 1.5
+    rough: float = 4.0
+    window: int = 7
+
+
+CONFIDENCE: Final = DepthConfidence()
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +118,9 @@ class DepthEstimate:
         return plane_to_dioptres(self.plane, self.range_dioptres)
 
 
-def sweep_range(nearest_m: float = NEAREST_M, farthest_m: float = FARTHEST_M) -> tuple[float, float]:
+def sweep_range(
+    nearest_m: float = SWEEP.nearest_m, farthest_m: float = SWEEP.farthest_m
+) -> tuple[float, float]:
     """Returns the dioptres of the first and the last plane."""
     if not 0 < nearest_m < farthest_m:
         raise InputError(f"planes lie between 0 < nearest < farthest, not {nearest_m:g} and {farthest_m:g} m")
@@ -88,21 +129,21 @@ def sweep_range(nearest_m: float = NEAREST_M, farthest_m: float = FARTHEST_M) ->
 
 def plane_to_dioptres(plane: Picture, limits: tuple[float, float]) -> Picture:
     """Returns the inverse depth of a plane's number."""
-    return np.float32(limits[0]) + plane * np.float32((limits[1] - limits[0]) / (PLANES - 1))
+    return np.float32(limits[0]) + plane * np.float32((limits[1] - limits[0]) / (SWEEP.planes - 1))
 
 
 def dioptres_to_plane(dioptres: Picture, limits: tuple[float, float]) -> Picture:
     """Returns the number of the plane at an inverse depth."""
-    return (dioptres - np.float32(limits[0])) * np.float32((PLANES - 1) / (limits[1] - limits[0]))
+    return (dioptres - np.float32(limits[0])) * np.float32((SWEEP.planes - 1) / (limits[1] - limits[0]))
 
 
 def channels(picture: Picture) -> Float32[np.ndarray, "3 rows cols"]:
-    """Returns what pictures are compared by: intensity relative to its surroundings, and its gradients."""
-    level = cv2.GaussianBlur(picture, (0, 0), LEVEL_PX)
-    even = np.sqrt(np.maximum(picture, 0) / (level + np.float32(PRESENT) * picture.mean()))
+    """Returns the channels that pictures are compared by: relative intensity, and its gradients."""
+    level = cv2.GaussianBlur(picture, (0, 0), SWEEP.level_px)
+    even = np.sqrt(np.maximum(picture, 0) / (level + np.float32(SWEEP.present) * picture.mean()))
     even = np.minimum(even, np.float32(3)) / np.float32(3)
-    dx = cv2.Sobel(even, cv2.CV_32F, 1, 0, ksize=3, scale=GRADIENTS / 8)
-    dy = cv2.Sobel(even, cv2.CV_32F, 0, 1, ksize=3, scale=GRADIENTS / 8)
+    dx = cv2.Sobel(even, cv2.CV_32F, 1, 0, ksize=3, scale=SWEEP.gradients / 8)
+    dy = cv2.Sobel(even, cv2.CV_32F, 0, 1, ksize=3, scale=SWEEP.gradients / 8)
     return np.stack([even, dx, dy])
 
 
@@ -128,28 +169,28 @@ def sweep_planes(
         raise InputError("a plane sweep compares two pictures or more")
     own, theirs = channels(reference.picture), [channels(one.picture) for one in others]
     ways = [reference.to(one) for one in others]
-    rhos = np.linspace(*limits, PLANES)
-    volume = np.empty((PLANES, *reference.picture.shape), np.float32)
+    rhos = np.linspace(*limits, SWEEP.planes)
+    volume = np.empty((SWEEP.planes, *reference.picture.shape), np.float32)
     guide = _Guide.of(own[0])
 
     def fill(part: range) -> None:
         rows, cols = reference.picture.shape
         costs = np.empty((len(others), rows, cols), np.float32)
         room = [np.empty((rows, cols), np.float32) for _ in range(3)]
-        spare = np.zeros((rows, cols + 2 * RADIUS), np.float32)
+        spare = np.zeros((rows, cols + 2 * SWEEP.radius), np.float32)
         for k in part:
             for cost, picture, (rotation, move) in zip(costs, theirs, ways, strict=True):
                 kernels.match_plane(
                     own, picture, reference.focal_px, (cols - 1) / 2, (rows - 1) / 2, rotation, move, rhos[k],
-                    np.float32(CUT), cost,
+                    np.float32(SWEEP.cut), cost,
                 )  # fmt: skip
                 kernels.smooth_cost(
-                    cost, guide.picture, guide.count, guide.mean, guide.variance, RADIUS, np.float32(KEEP),
-                    spare, *room,
+                    cost, guide.picture, guide.count, guide.mean, guide.variance, SWEEP.radius,
+                    np.float32(SWEEP.keep), spare, *room,
                 )  # fmt: skip
             kernels.best_half(costs, volume[k])
 
-    parts = [range(first, PLANES, threads) for first in range(threads)]
+    parts = [range(first, SWEEP.planes, threads) for first in range(threads)]
     run: Callable[..., Iterator[None]] = map if executor is None else executor.map
     list(run(fill, parts))
     return _pick(volume, limits)
@@ -166,7 +207,7 @@ class _Guide:
 
     @classmethod
     def of(cls, picture: Picture) -> "_Guide":
-        side = (2 * RADIUS + 1, 2 * RADIUS + 1)
+        side = (2 * SWEEP.radius + 1, 2 * SWEEP.radius + 1)
 
         def total(one: Picture) -> Picture:
             return cv2.boxFilter(one, cv2.CV_32F, side, normalize=False, borderType=cv2.BORDER_CONSTANT)
@@ -178,14 +219,15 @@ class _Guide:
 
 def _pick(volume: Float32[np.ndarray, "plane rows cols"], limits: tuple[float, float]) -> DepthEstimate:
     plane, best, second = (np.empty(volume.shape[1:], np.float32) for _ in range(3))
-    kernels.pick_plane(volume, APART, plane, best, second)
+    kernels.pick_plane(volume, CONFIDENCE.apart, plane, best, second)
     lower = 1 - best / np.maximum(second, np.float32(1e-9))
-    peak = np.clip((lower - RIVAL[0]) / (RIVAL[1] - RIVAL[0]), 0, 1).astype(np.float32)
+    nothing, sure = CONFIDENCE.rival
+    peak = np.clip((lower - nothing) / (sure - nothing), 0, 1).astype(np.float32)
     return DepthEstimate(plane, peak, limits)
 
 
 def confidence(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], at: int) -> Picture:
-    """Returns how far each depth of a camera can be trusted, 0 to 1.
+    """Returns the confidence of each depth of a camera, 0 to 1.
 
     It is the product of three: how well the better half of the other cameras agrees, how plainly the cost has
     one minimum, and how smooth depth is about the pixel.
@@ -204,14 +246,14 @@ def confidence(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], 
         (cols - 1) / 2,
         (rows - 1) / 2,
         limits[0],
-        (limits[1] - limits[0]) / (PLANES - 1),
-        AGREED,
+        (limits[1] - limits[0]) / (SWEEP.planes - 1),
+        CONFIDENCE.agreed,
         agreed,
     )
     half = max(1, len(others) // 2)
     best = np.sort(agreed, axis=0)[-half:].mean(axis=0)
-    spread = median_filter(np.abs(own - median_filter(own, WINDOW)), WINDOW)
-    smooth = np.exp(-((spread / ROUGH) ** 2))
+    spread = median_filter(np.abs(own - median_filter(own, CONFIDENCE.window)), CONFIDENCE.window)
+    smooth = np.exp(-((spread / CONFIDENCE.rough) ** 2))
     return (best * depths[at].peak * smooth).astype(np.float32)
 
 
@@ -242,7 +284,7 @@ def rectify(
 
 
 def residual(views: Sequence[RectifiedView], depths: Sequence[DepthEstimate], at: int) -> Picture:
-    """Returns how unlike a camera's pixels and those that its depths lead to in the other cameras are.
+    """Returns the difference of a camera's pixels and those at its depths in the other cameras.
 
     It is the mean over the better half of the cameras, of intensities relative to their surroundings.
     """

@@ -25,7 +25,7 @@ LENS_KEYS = ("turns", "centres", "focals", "zooms", "shifts", "outwards", "bend"
 
 @dataclass(frozen=True, eq=False)
 class Nominal:
-    """What is known of a rig before anybody looks.
+    """The nominal rig, before any picture is read.
 
     Attributes:
         names: The cameras, the one in the middle first.
@@ -50,7 +50,7 @@ class Nominal:
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Where the cameras of a capture stood, and how they saw.
+    """The poses and lenses of a capture's cameras.
 
     Attributes:
         names: The cameras.
@@ -99,7 +99,7 @@ class Poses:
 
 @dataclass(frozen=True, eq=False)
 class Adjusted:
-    """What one capture tells about its rig.
+    """The adjusted poses of one capture, and its estimate of the rig.
 
     Attributes:
         bundle: The adjusted cameras and points; pictures are in the order camera, slice.
@@ -140,7 +140,7 @@ class Adjusted:
 
     @classmethod
     def from_arrays(cls, kept: Mapping[str, np.ndarray]) -> "Adjusted":
-        """Returns what `arrays` gave.
+        """Returns the poses that `arrays` gave.
 
         Raises:
             InputError: If an older version gave it.
@@ -210,7 +210,7 @@ def hold_rig(adjusted: Adjusted, rig: SharedRig) -> Adjusted:
 
 
 def refined_motion(adjusted: Adjusted, camera: int, factor: int) -> Motion:
-    """Returns how a camera's slices moved from a picture of the rig's focal length, as its points tell.
+    """Returns the motion of a camera's slices against a picture of the rig's focal length, by its points.
 
     Between the slices whose points were found what is added to the alignment is interpolated.
     """
@@ -226,7 +226,7 @@ def refined_motion(adjusted: Adjusted, camera: int, factor: int) -> Motion:
 
 
 def poses_of(adjusted: Adjusted, nominal: Nominal, factor: int) -> Poses:
-    """Returns what was found, for aligned pictures by `refined_motion`."""
+    """Returns the poses, for pictures that `refined_motion` aligned."""
     bundle, lenses = adjusted.bundle, adjusted.bundle.lenses
     count = len(nominal.names)
     zooms = np.stack([refined_motion(adjusted, camera, factor).zoom for camera in range(count)])

@@ -86,12 +86,12 @@ class Bundle:
 
 
 def project(bundle: Bundle) -> Float[np.ndarray, "observation 2"]:
-    """Returns where the model sees each observation's point."""
+    """Returns the projection of each observation's point, in pixels."""
     return see(bundle).places
 
 
 def offsets(bundle: Bundle) -> tuple[int, int, int, int, int, int, int, int]:
-    """Returns where the parts of the cameras' unknowns begin, and how many unknowns there are."""
+    """Returns the offset of each part of the cameras' unknowns, and their number."""
     cameras, images = len(bundle.lenses.focals), len(bundle.camera)
     sizes = np.cumsum([0, 3 * cameras, 3 * cameras, cameras, images, 2 * images, 2 * cameras, 2])
     return tuple(int(size) for size in sizes)  # type: ignore[return-value]
@@ -99,7 +99,7 @@ def offsets(bundle: Bundle) -> tuple[int, int, int, int, int, int, int, int]:
 
 @dataclass(frozen=True, eq=False)
 class ProjectionSteps:
-    """What each observation goes through on its way to a picture.
+    """The steps of each observation's projection: world, camera, distortion, picture.
 
     Attributes:
         camera: Which camera took it.
@@ -125,7 +125,7 @@ class ProjectionSteps:
 
 
 def see(bundle: Bundle) -> ProjectionSteps:
-    """Returns what each observation goes through."""
+    """Returns the steps of each observation's projection."""
     lenses, image = bundle.lenses, bundle.image
     camera = bundle.camera[image]
     rotations = Rotation.from_rotvec(lenses.rotations).as_matrix()[camera]
@@ -190,7 +190,7 @@ def _crossed(local: Float[np.ndarray, "o 3"]) -> Float[np.ndarray, "o 3 3"]:
 
 
 def _columns(bundle: Bundle, camera: Int[np.ndarray, " o"]) -> Int[np.ndarray, "o 14"]:
-    """Returns which of the cameras' unknowns each observation depends on."""
+    """Returns the columns of the cameras' unknowns that each observation depends on."""
     t, c, f, z, s, o, b, _ = offsets(bundle)
     image = bundle.image[:, None]
     return np.concatenate(

@@ -32,7 +32,7 @@ Slices = Float32[np.ndarray, "slice rows cols"]
 
 @dataclass(frozen=True, eq=False)
 class CameraMaps:
-    """What was found for one camera.
+    """The picture, depth, confidence and residual of one camera.
 
     Attributes:
         composite: The all-in-focus picture, working pixels.
@@ -49,7 +49,7 @@ class CameraMaps:
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """What was found for a capture.
+    """The reconstruction of a capture.
 
     Attributes:
         poses: Of the cameras.
@@ -63,7 +63,7 @@ class Reconstruction:
 
 
 def working_factor(frame: tuple[int, int]) -> int:
-    """Returns how many frame pixels make a working one along a side: 4 for whole frames, 1 for small ones."""
+    """Returns the side of a working pixel in frame pixels: 4 for whole frames, 1 for small ones."""
     return next((factor for factor in (4, 2) if frame[1] >= factor * WORKING_COLUMNS), 1)
 
 
@@ -73,7 +73,7 @@ def observe_capture(
     nominal: Nominal,
     frame: tuple[int, int],
 ) -> Adjusted:
-    """Returns what a capture tells about its rig.
+    """Returns the observations of a capture, and its estimate of the rig.
 
     Args:
         sweeps: Of each camera, in working pixels.

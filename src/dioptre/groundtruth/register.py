@@ -1,6 +1,6 @@
 """Registration: undoing focal breathing, so that all slices of a patch show the same part of the scene.
 
-The lens magnifies more the nearer it is focused, and its axis wanders. Slice 0, the far end of the ladder,
+The lens magnifies more the nearer it is focused, and its axis wanders. Slice 0, the far end of the grid,
 has the widest field: it is the reference, and the others are shrunk onto it (paper, Performance with
 Registration).
 
@@ -14,6 +14,7 @@ kernel that touches only some slices would change their contrast. Everything her
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -27,30 +28,50 @@ PHASE = (
     0.25  # how far past its pixels the reference is sampled: at its pixels it would be copied, not filtered
 )
 KERNEL_REACH = 2  # pixels that the kernel needs on either side of a place
-SMOOTHING_PX = 1.0  # sigma that slices are smoothed with before they are compared, against noise and aliasing
-BORDER = (
-    8  # pixels that are not compared: they may leave the patch by moving, breathing or the kernel's reach
-)
-LEVELS = (
-    (1.0, 2, 2),
-    (0.5, 1, 1),
-    (0.25, 1, 1),
-)  # spacing in pixels, steps either way, every how many pixels
-STEP_DEVIATION_PX = 0.5  # how far a slice is expected to stray from the guess, against its neighbour
-NOISE_AREA = 16.0  # smoothed pixels that share their noise count as one
-APART = 4  # slices apart that are compared for the zoom
 FACTORS = np.linspace(0.7, 1.3, 7)  # exponents of the guessed zoom that are tried
-FACTOR_DEVIATION = 0.1  # how far the exponent is expected to stray from 1
-FLOOR = 1e-6  # least share of a slice that its neighbour is taken not to explain
 
 Place = tuple[float, float]
 Pixel = tuple[int, int]
 Slices = Float32[np.ndarray, "slice n n"]
 
 
+@dataclass(frozen=True)
+class Search:
+    """How the motion from slice to slice is searched.
+
+    Attributes:
+        smoothing_px: Sigma that slices are smoothed with before they are compared, against noise and
+            aliasing.
+        border: Pixels that are not compared: they may leave the patch by moving, breathing or the kernel's
+            reach.
+        levels: Of each: spacing in pixels, steps either way, every how many pixels.
+        step_deviation_px: How far a slice is expected to stray from the guess, against its neighbour.
+        noise_area: Smoothed pixels that share their noise count as one.
+        apart: Slices apart that are compared for the zoom.
+        factor_deviation: How far the exponent of the zoom is expected to stray from 1.
+        floor: Least share of a slice that its neighbour is taken not to explain.
+    """
+
+    smoothing_px: float = 1.0
+    border: int = 8
+    levels: tuple[tuple[float, int, int], ...] = (
+        (1.0, 2, 2),
+        (0.5, 1, 1),
+        (0.25, 1, 1),
+    )
+    step_deviation_px: float = 0.5
+    noise_area: float = 16.0
+    apart: int = 4
+    factor_deviation: float = 0.1
+    floor: float = 1e-6
+
+
+SEARCH: Final = Search()
+
+
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Where each slice of a patch shows what slice 0 shows.
+    """The motion of each slice of a patch against slice 0.
 
     Attributes:
         zoom: Scale of each slice relative to slice 0.
@@ -68,7 +89,7 @@ def calibrated_motion(camera: CameraModel, at: Place, principal_point: Place = (
     """Returns the motion that the thin lens predicts from the focus distances.
 
     Args:
-        camera: Its focal length and ladder give the zoom, v(k) / v(0).
+        camera: Its focal length and grid give the zoom, v(k) / v(0).
         at: The patch's centre, pixels from the centre of the frame.
         principal_point: What the image is magnified about, pixels from the centre of the frame.
     """
@@ -90,15 +111,15 @@ def search_motion(green: Slices, guess: Motion) -> Motion:
     leaves nothing to see, the guess stands.
 
     Args:
-        green: The patch; at least APART + 1 slices.
+        green: The patch; at least SEARCH.apart + 1 slices.
         guess: Such as `calibrated_motion`, right to some pixels over the stack.
     """
-    if len(green) <= APART or green.shape[1] <= 2 * BORDER:
+    if len(green) <= SEARCH.apart or green.shape[1] <= 2 * SEARCH.border:
         raise InputError(
-            f"a search needs more than {APART} slices of more than {2 * BORDER} pixels a side, "
+            f"a search needs more than {SEARCH.apart} slices of more than {2 * SEARCH.border} pixels a side, "
             f"not {len(green)} of {green.shape[1]}"
         )
-    smooth = np.stack([gaussian_filter(one, SMOOTHING_PX) for one in green])
+    smooth = np.stack([gaussian_filter(one, SEARCH.smoothing_px) for one in green])
     steps = _search_steps(smooth, guess)
     factor = _search_factor(smooth, _compose(guess.zoom, steps))
     return _compose(guess.zoom**factor, steps)
@@ -119,34 +140,35 @@ def _relative(motion: Motion, apart: int) -> Motion:
 
 
 def _search_steps(smooth: Slices, guess: Motion) -> Float[np.ndarray, "pair 2"]:
-    """Returns what moves the centre of each slice to its place in the next one."""
+    """Returns the motion of each slice's centre to the next slice, in pixels."""
     between = _relative(guess, 1)
     strayed = np.zeros_like(between.shift)
     bend = np.zeros((len(strayed), 2, 2))
-    for spacing, steps, stride in LEVELS:
+    for spacing, steps, stride in SEARCH.levels:
         offsets = spacing * np.arange(-steps, steps + 1)
         start = Motion(between.zoom, between.shift + strayed)
         found, bend = _lowest(_differences(smooth, start, 1, offsets, stride), offsets)
         strayed = strayed + found
     precision = bend * _independent_pixels(smooth)
-    expected = np.eye(2) / STEP_DEVIATION_PX**2
+    expected = np.eye(2) / SEARCH.step_deviation_px**2
     weighed = np.linalg.solve(precision + expected, precision @ strayed[:, :, None])
     return between.shift + weighed[:, :, 0]
 
 
 def _search_factor(smooth: Slices, motion: Motion) -> float:
     """Returns the exponent of the zoom that leaves the least difference over the whole stack."""
-    between = _relative(motion, APART)
+    between = _relative(motion, SEARCH.apart)
     tried = [Motion(between.zoom**factor, between.shift) for factor in FACTORS]
-    differences = np.array([_differences(smooth, one, APART, np.zeros(1)).sum() for one in tried])
-    differences *= _independent_pixels(smooth) / APART  # each slice takes part in so many overlapping pairs
+    differences = np.array([_differences(smooth, one, SEARCH.apart, np.zeros(1)).sum() for one in tried])
+    # Each slice takes part in so many overlapping pairs.
+    differences *= _independent_pixels(smooth) / SEARCH.apart
     curve, slope, _ = np.polyfit(FACTORS - 1, differences, 2)
-    strayed = -slope / (2 * max(curve, 0.0) + 1 / FACTOR_DEVIATION**2)
+    strayed = -slope / (2 * max(curve, 0.0) + 1 / SEARCH.factor_deviation**2)
     return float(np.clip(1 + strayed, FACTORS[0], FACTORS[-1]))
 
 
 def _independent_pixels(smooth: Slices) -> float:
-    return (smooth.shape[1] - 2 * BORDER) ** 2 / NOISE_AREA
+    return (smooth.shape[1] - 2 * SEARCH.border) ** 2 / SEARCH.noise_area
 
 
 def _differences(
@@ -158,7 +180,7 @@ def _differences(
     variance that the other leaves unexplained: gain and offset do not count.
     """
     n = smooth.shape[1]
-    inner = slice(BORDER, n - BORDER, stride)
+    inner = slice(SEARCH.border, n - SEARCH.border, stride)
     still, moving = _standardised(smooth[:-apart, inner, inner]), smooth[apart:]
     places = np.arange(n)[inner] - (n - 1) / 2
     places = between.zoom[:, None, None] * places + offsets[:, None]  # (pair, offset, place)
@@ -168,7 +190,7 @@ def _differences(
     for at in range(len(offsets)):
         moved = _sample_cols(moved_rows, cols[:, at]).reshape(*rows.shape, -1)
         alike = np.einsum("pij,pdij->pd", still, _standardised(moved))
-        unlike[:, :, at] = np.log(np.maximum(1 - alike**2, FLOOR)) / 2
+        unlike[:, :, at] = np.log(np.maximum(1 - alike**2, SEARCH.floor)) / 2
     return unlike
 
 
@@ -225,7 +247,7 @@ def largest_window(motion: Motion, n: int) -> int:
 
 
 def place_window(motion: Motion, n: int, size: int, wanted: Pixel) -> Pixel:
-    """Returns where the window of slice 0 begins that is nearest to a wanted one, as its first pixel (x, y).
+    """Returns the first pixel (x, y) of the window of slice 0 that is nearest to a wanted one.
 
     It lies in what no slice lacks, or in the middle of that if that is too small for it.
     """

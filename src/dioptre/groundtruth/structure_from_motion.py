@@ -14,8 +14,9 @@ same distances. What does not hold is an `InputError` in a sentence.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -31,32 +32,70 @@ from dioptre.groundtruth.poses import Adjusted, Nominal
 from dioptre.groundtruth.projection import Bundle, Lenses, project
 from dioptre.groundtruth.register import Motion
 
-SLICES_APART = 6  # of those whose features are taken
-LINK_PX = 1.0  # of the working picture, within which a feature is found again in the next slice
-IN_FOCUS = 0.5  # share of the greatest sharpness from which on a feature's place can be trusted
-LEAST_POINTS = 40  # that a camera must share with others
-LEAST_EXPLAINED = 0.6  # of the observations
-LEAST_IN_FRONT = 0.9  # of the points
-ASTRAY = 0.5  # of the spacing, from where a camera was meant to be
-FOCUS_RATIO = 1.35  # between distances by parallax and by focus, at most
-FOCUS_POINTS = 30  # by which these are compared
-SPREAD = 2.0  # dioptres between near and far points, from which on a slope tells
-SLOPE_POINTS = 400  # by which it is told
-LENS_OFF = 0.7  # dioptres by which a lens may be off everywhere
 BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
-OUTLIER = 4.0  # deviations
 ALIGNED_PX = 0.06  # to which `composite.align` tells the axis of a slice, working pixels
 AXIS_PX = 0.03  # of its mean over a sweep, likewise
-DEFOCUS = 1.4  # dioptres between a point and where the lens is, up to which its place can be trusted
 ROUGH_ROUNDS, FINE_ROUNDS = 12, 40  # of the adjustment: to tell outliers, and to the end
 
 Slices = Float32[np.ndarray, "slice rows cols"]
 
 
+@dataclass(frozen=True)
+class FeatureRules:
+    """Which features are taken, and which of them are trusted.
+
+    Attributes:
+        slices_apart: Slices between those whose features are taken.
+        link_px: Pixels of the working picture within which a feature is found again in the next slice.
+        in_focus: Share of the greatest sharpness from which on a feature is in focus.
+        defocus: Dioptres between a point and the lens up to which its place can be trusted.
+        outlier: Deviations from which on an observation is an outlier.
+    """
+
+    slices_apart: int = 6
+    link_px: float = 1.0
+    in_focus: float = 0.5
+    defocus: float = 1.4
+    outlier: float = 4.0
+
+
+FEATURES: Final = FeatureRules()
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What an adjustment must reach to be accepted.
+
+    Attributes:
+        least_points: Points that a camera must share with others.
+        least_explained: Share of the observations that must be explained.
+        least_in_front: Share of the points that must lie in front.
+        astray: How far a camera may be from where it was meant to be, over the spacing.
+        focus_ratio: The largest ratio of distances by parallax and by focus.
+        focus_points: Points by which these are compared, at least.
+        spread: Dioptres between near and far points from which on a slope tells.
+        slope_points: Points by which the slope is told, at most.
+        lens_off: Dioptres by which a lens may be off everywhere.
+    """
+
+    least_points: int = 40
+    least_explained: float = 0.6
+    least_in_front: float = 0.9
+    astray: float = 0.5
+    focus_ratio: float = 1.35
+    focus_points: int = 30
+    spread: float = 2.0
+    slope_points: int = 400
+    lens_off: float = 0.7
+
+
+ACCEPTED: Final = Acceptance()
+
+
 def adjust_capture(
     sweeps: Sequence[Slices], motions: Sequence[Motion], nominal: Nominal, factor: int
 ) -> Adjusted:
-    """Returns what one capture tells about its rig's cameras.
+    """Returns the estimate of a rig's cameras from one capture.
 
     Args:
         sweeps: Of each camera, in working pixels.
@@ -67,7 +106,7 @@ def adjust_capture(
     Raises:
         InputError: If what was found cannot be believed.
     """
-    slices = list(range(0, sweeps[0].shape[0], SLICES_APART))
+    slices = list(range(0, sweeps[0].shape[0], FEATURES.slices_apart))
     images = [(camera, at) for camera in range(len(sweeps)) for at in slices]
     features = _features(sweeps, motions, slices)
     _check_features(features, nominal)
@@ -103,7 +142,7 @@ def _localised(bundle: Bundle, sweeps: Sequence[Slices], images: Sequence[Image]
 def _focused(bundle: Bundle, images: Sequence[Image], nominal: Nominal) -> Bundle:
     """Returns the bundle without what is seen out of focus: towards the edges blur moves things outwards."""
     focus = nominal.dioptres[[at for _, at in images]][bundle.image]
-    return bundle.keep(np.flatnonzero(np.abs(focus - bundle.points[bundle.point, 2]) <= DEFOCUS))
+    return bundle.keep(np.flatnonzero(np.abs(focus - bundle.points[bundle.point, 2]) <= FEATURES.defocus))
 
 
 def _features(
@@ -112,7 +151,7 @@ def _features(
     """Returns the features of some slices that are in focus there: blur moves the others sideways."""
     found = {}
     for camera, (sweep, motion) in enumerate(zip(sweeps, motions, strict=True)):
-        some = sweep[:: max(1, SLICES_APART // 2)]
+        some = sweep[:: max(1, FEATURES.slices_apart // 2)]
         sharp = np.stack([sharpness(one) for one in some]).max(axis=0)
         for at in slices:
             every = find_features(sweep[at])
@@ -120,7 +159,7 @@ def _features(
             here, there = (
                 _read(one, places) for one, places in ((sharpness(sweep[at]), every.places), (sharp, still))
             )
-            found[camera, at] = every.keep(here > IN_FOCUS * there)
+            found[camera, at] = every.keep(here > FEATURES.in_focus * there)
     return found
 
 
@@ -136,17 +175,17 @@ def _read(
 def _check_features(features: Mapping[Image, Features], nominal: Nominal) -> None:
     for camera, name in enumerate(nominal.names):
         count = sum(len(one.places) for (of, _), one in features.items() if of == camera)
-        if count < LEAST_POINTS:
+        if count < ACCEPTED.least_points:
             raise InputError(
-                f"the sweep of {name} has {count} features, fewer than {LEAST_POINTS}: there is too little "
-                "to see in it, or it is not sharp at any slice"
+                f"the sweep of {name} has {count} features, fewer than {ACCEPTED.least_points}: there is too "
+                "little to see in it, or it is not sharp at any slice"
             )
 
 
 def _links(
     images: Sequence[Image], features: Mapping[Image, Features], motions: Sequence[Motion]
 ) -> list[tuple[Image, Image, Int[np.ndarray, "_ 2"]]]:
-    """Returns which features are of one point: over the slices of a camera, and between cameras."""
+    """Returns the pairs of features that show one point: over the slices of a camera, and between cameras."""
     links = []
     slices = sorted({at for _, at in images})
     cameras = sorted({camera for camera, _ in images})
@@ -155,7 +194,7 @@ def _links(
         for k, following in pairwise(slices):
             still = (features[camera, k].places - motion.shift[k]) / motion.zoom[k]
             moved = still * motion.zoom[following] + motion.shift[following]
-            pairs = link_near(features[camera, k], features[camera, following], moved, LINK_PX)
+            pairs = link_near(features[camera, k], features[camera, following], moved, FEATURES.link_px)
             links.append(((camera, k), (camera, following), pairs))
     for k in slices:
         for a, b in combinations(cameras, 2):
@@ -167,10 +206,10 @@ def _check_tracks(tracks: Tracks, nominal: Nominal) -> None:
     camera_of = np.array([camera for camera, _ in tracks.images])
     for camera, name in enumerate(nominal.names):
         count = len(np.unique(tracks.point[camera_of[tracks.image] == camera]))
-        if count < LEAST_POINTS:
+        if count < ACCEPTED.least_points:
             raise InputError(
-                f"{name} shares {count} points with the other cameras, fewer than {LEAST_POINTS}: it saw "
-                "something else, or too little that can be told apart"
+                f"{name} shares {count} points with the other cameras, fewer than {ACCEPTED.least_points}: "
+                "it saw something else, or too little that can be told apart"
             )
 
 
@@ -248,32 +287,32 @@ def refine(
         far = np.linalg.norm(project(bundle) - bundle.places, axis=1)
         pixel = float(np.clip(1.2 * np.median(far) / 1.18, 0.03 * factor, 3.0 * factor)) if len(far) else 1.0
         expected = _expected(pixel, factor)
-        bundle = bundle.keep(np.flatnonzero(far < OUTLIER * pixel))
-        if len(bundle.points) < LEAST_POINTS:
+        bundle = bundle.keep(np.flatnonzero(far < FEATURES.outlier * pixel))
+        if len(bundle.points) < ACCEPTED.least_points:
             break
         bundle = adjust(bundle, start, expected, rounds)
     return bundle, expected, len(bundle.point) / total
 
 
 def _expected(pixel: float, factor: int) -> Expected:
-    """Returns what is expected of a capture whose slices were aligned in working pixels."""
+    """Returns the expected deviations of a capture whose slices were aligned in working pixels."""
     return Expected(pixel=pixel, shift_px=ALIGNED_PX * factor, axis_px=AXIS_PX * factor)
 
 
 def _check_geometry(bundle: Bundle, nominal: Nominal, explained: float) -> None:
-    if explained < LEAST_EXPLAINED:
+    if explained < ACCEPTED.least_explained:
         raise InputError(
             f"cameras that stand as told explain {explained:.0%} of what was seen, not "
-            f"{LEAST_EXPLAINED:.0%}: are two of them exchanged, or did something move?"
+            f"{ACCEPTED.least_explained:.0%}: are two of them exchanged, or did something move?"
         )
     in_front = float(np.mean(bundle.points[:, 2] > 0)) if len(bundle.points) else 0.0
-    if in_front < LEAST_IN_FRONT:
+    if in_front < ACCEPTED.least_in_front:
         raise InputError(
             f"{1 - in_front:.0%} of the points lie behind the cameras: are two cameras exchanged?"
         )
     astray = np.linalg.norm(bundle.lenses.centres - (nominal.centres - nominal.centres[0]), axis=1)
     worst = int(np.argmax(astray))
-    if astray[worst] > ASTRAY * nominal.spacing_m:
+    if astray[worst] > ACCEPTED.astray * nominal.spacing_m:
         raise InputError(
             f"{nominal.names[worst]} is {1e3 * astray[worst]:.0f} mm from where it should be, on arms of "
             f"{1e3 * nominal.spacing_m:.0f} mm: are two cameras exchanged?"
@@ -285,14 +324,16 @@ def _check_points(bundle: Bundle, nominal: Nominal) -> None:
     camera = bundle.camera[bundle.image]
     for at, name in enumerate(nominal.names):
         count = len(np.unique(bundle.point[camera == at]))
-        if count < LEAST_POINTS:
-            raise InputError(f"{name} has {count} points left that agree with the others, not {LEAST_POINTS}")
+        if count < ACCEPTED.least_points:
+            raise InputError(
+                f"{name} has {count} points left that agree with the others, not {ACCEPTED.least_points}"
+            )
 
 
 def _focus_ratio(
     bundle: Bundle, sweeps: Sequence[Slices], nominal: Nominal, motions: Sequence[Motion], factor: int
 ) -> float:
-    """Returns how many times as many dioptres points have by parallax as by where the first camera is sharp.
+    """Returns the ratio of points' dioptres by parallax to those by where the first camera is sharp.
 
     Raises:
         InputError: If that is far from 1: the spacing, or the focus distances, are not what was said.
@@ -313,7 +354,7 @@ def _focus_ratio(
     curve = np.stack(curves, axis=1)
     peak = curve.argmax(axis=1)
     clear = (peak > 1) & (peak < curve.shape[1] - 2) & (curve.max(axis=1) > 2 * np.median(curve, axis=1))
-    if clear.sum() < FOCUS_POINTS:
+    if clear.sum() < ACCEPTED.focus_points:
         return float("nan")
     return _compare_with_focus(bundle.points[seen, 2][clear], nominal.dioptres[::2][peak[clear]], nominal)
 
@@ -321,17 +362,19 @@ def _focus_ratio(
 def _compare_with_focus(
     parallax: Float[np.ndarray, " _"], focus: Float[np.ndarray, " _"], nominal: Nominal
 ) -> float:
-    """Returns how many times as many dioptres parallax has as focus; raises if that is not to be believed.
+    """Returns the ratio of dioptres by parallax to those by focus; raises if it cannot be right.
 
-    A lens may be off by a constant (its ladder was calibrated elsewhere, or when it was colder), and where a
+    A lens may be off by a constant (its grid was calibrated elsewhere, or when it was colder), and where a
     picture is sharpest is uncertain: one of three is enough, the ratio, the slope or a small difference.
     """
     ratio, slope = float(np.median(parallax / focus)), float("nan")
     low, high = np.percentile(focus, [10, 90])
-    if high - low >= SPREAD:
-        slope = float(theilslopes(parallax[:SLOPE_POINTS], focus[:SLOPE_POINTS])[0])
+    if high - low >= ACCEPTED.spread:
+        slope = float(theilslopes(parallax[: ACCEPTED.slope_points], focus[: ACCEPTED.slope_points])[0])
     off = abs(float(np.median(parallax - focus)))
-    believed = off < LENS_OFF or any(1 / FOCUS_RATIO < one < FOCUS_RATIO for one in (ratio, slope))
+    believed = off < ACCEPTED.lens_off or any(
+        1 / ACCEPTED.focus_ratio < one < ACCEPTED.focus_ratio for one in (ratio, slope)
+    )
     if not believed:
         raise InputError(
             f"points are {ratio:.2f} times as near by parallax as by focus: is the spacing of the cameras, "

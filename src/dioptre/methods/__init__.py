@@ -139,18 +139,18 @@ _ROWS: Final = (
     _learned("l2a-two-step-dp", "Our Model, second step", Problem.SINGLE_DUAL_PIXEL, 2, "l2a-single-dp"),
     _disparity(
         "dioptre-zncc-disparity",
-        "ZNCC Disparity of the whole ladder",
+        "ZNCC Disparity of the whole grid",
         "ours, after Wadhwa 2018",
         in_paper=False,
     ),
     _disparity(
         "dioptre-ssd-disparity",
-        "SSD Disparity of the whole ladder",
+        "SSD Disparity of the whole grid",
         "ours, after Wadhwa 2018",
         in_paper=False,
     ),
     _disparity(
-        "dioptre-learned-depth", "Learned Depth of the whole ladder", "ours, after Garg 2019", in_paper=False
+        "dioptre-learned-depth", "Learned Depth of the whole grid", "ours, after Garg 2019", in_paper=False
     ),
     _learned("dioptre-single-dp", "Move from one look", Problem.SINGLE_DUAL_PIXEL, 1),
     _learned("dioptre-any-dp", "Any number of looks", Problem.SINGLE_DUAL_PIXEL, ANY),
@@ -203,7 +203,8 @@ def find_method(key: str) -> Method:
         return replace(METHODS[plain], key=key, in_paper=False)
     if key.endswith(NETWORK):
         return _of_file(key)
-    near = difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(key, ALIASES, n=1, cutoff=0.8)
+    near = near or difflib.get_close_matches(key, METHODS, n=3, cutoff=0.4)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise MethodError(f"there is no method {key!r}{hint} (`dioptre methods` lists all)")
 

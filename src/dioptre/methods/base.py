@@ -16,7 +16,7 @@ from dioptre.stack import FocalStack
 
 @runtime_checkable
 class Autofocuser(Protocol):
-    """Says how well focused each position of the grid is.
+    """A focusing method: it scores how sharp each position of the grid is.
 
     Everything that a caller may ask stands here, with what most methods answer. Methods of the package
     inherit from it; a person's own object is made into one by `focusing.arguments.to_autofocuser`.
@@ -34,7 +34,7 @@ class Autofocuser(Protocol):
 
     @property
     def identity(self) -> str:
-        """What makes the same key the same method: the hash of its network or table; "" for a formula."""
+        """The hash of its network or calibration table; "" for a formula."""
         return ""
 
     @property
@@ -61,7 +61,7 @@ class Autofocuser(Protocol):
         ...
 
     def posterior(self, _stack: FocalStack) -> Posterior | None:
-        """Returns how likely each position is under an even prior; None if it only scores slices."""
+        """Returns the posterior over positions under an even prior; None if it only scores slices."""
         return None
 
     def tiled_scores(

@@ -10,7 +10,7 @@ lens is focused and z* where the thing is:
 
 Each method has a `Fit` of its own: a line, of the disparity or of what the table makes of it, and
 `DisparityError`, which says how far what was matched may be off. A place is (x, y), each in [-1, 1] over the
-frame, as in a FocalStack. A calibration belongs to one ladder and one size of frame, and is a TOML file; its
+frame, as in a FocalStack. A calibration belongs to one grid and one size of frame, and is a TOML file; its
 hash is the identity of a method that uses it.
 """
 
@@ -32,10 +32,8 @@ from dioptre.resources import read_toml
 
 SHIPPED: Final = Path(__file__).parents[1] / "calibrations"  # those that come with the package
 SUFFIX: Final = ".toml"
-CLOSE: Final = 1e-3  # dioptres: ladders that differ by less are the same
-MARGIN_PX: Final = (
-    2  # that a search goes beyond the disparities of the ladder, to see what lies past its ends
-)
+CLOSE: Final = 1e-3  # dioptres: grids that differ by less are the same
+MARGIN_PX: Final = 2  # that a search goes beyond the disparities of the grid, to see what lies past its ends
 LAYOUT: Final = 2
 
 Places = Float[np.ndarray, "batch 2"]
@@ -43,7 +41,7 @@ Places = Float[np.ndarray, "batch 2"]
 
 @dataclass(frozen=True)
 class DisparityError:
-    """How far a matched disparity may be off: the likeliest numbers for labelled patches.
+    """The error model of a matched disparity, fitted to labelled patches.
 
     Attributes:
         spread: Scale of the error in focus, in dioptres; the lens's own error is part of it.
@@ -96,7 +94,7 @@ THIN_LENS: Final = CalibrationLine(-1.0)  # of what the field table makes of a d
 
 @dataclass(frozen=True)
 class Fit:
-    """What one method needs of a calibration beside the field table.
+    """The numbers of a calibration for one method, besides the field table.
 
     Attributes:
         trust: How far what it matches may be off.
@@ -120,11 +118,11 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What turns the disparity of one camera's views into a focus.
+    """The calibration of one camera: from the disparity of its views to a focus in dioptres.
 
     Attributes:
         name: Of the camera.
-        grid: Its ladder, in known dioptres.
+        grid: Its grid, in known dioptres.
         frame: Rows and columns of its frame.
         gain: The field table: C in pixels for each dioptre of defocus, of one sign everywhere.
         fits: What each method needs beside it, by the method's key.
@@ -143,7 +141,7 @@ class Calibration:
         if not (np.isfinite(gain).all() and ((gain > 0).all() or (gain < 0).all())):
             raise InputError("a field table's values are finite, not 0, and of one sign")
         if not self.grid.known:
-            raise InputError("a calibration's ladder is known in dioptres")
+            raise InputError("a calibration's grid is known in dioptres")
         if len(self.frame) != 2 or min(self.frame) < 1:
             raise InputError(f"a frame is (rows, columns), not {self.frame}")
         gain.flags.writeable = False
@@ -155,12 +153,12 @@ class Calibration:
 
     @property
     def reach(self) -> int:
-        """Pixels of disparity in which to search: those of the whole ladder, and a few beyond its ends."""
+        """Pixels of disparity in which to search: those of the whole grid, and a few beyond its ends."""
         span = self.grid.dioptres[-1] - self.grid.dioptres[0]
         return math.ceil(float(np.abs(self.gain).max()) * span) + MARGIN_PX
 
     def fit_of(self, key: str) -> Fit:
-        """Returns what a method needs.
+        """Returns the fit of a method.
 
         Raises:
             FileError: If the calibration was made without it.
@@ -170,14 +168,14 @@ class Calibration:
         return self.fits[key]
 
     def refusal(self, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
-        """Returns why it is not for pictures of this ladder, rows and columns; None if it may be."""
+        """Returns why it is not for pictures of this grid, rows and columns; None if it may be."""
         if not grid.known:
-            return "needs a ladder in dioptres, but only the order of the positions is known"
+            return "needs a grid in dioptres, but only the order of the positions is known"
         if len(grid) != len(self.grid):
-            return f"is calibrated ({self.name}) for a ladder of {len(self.grid)} positions, not {len(grid)}"
+            return f"is calibrated ({self.name}) for a grid of {len(self.grid)} positions, not {len(grid)}"
         away = float(np.abs(grid.dioptres - self.grid.dioptres).max())
         if away > CLOSE:
-            return f"is calibrated ({self.name}) for another ladder, up to {away:.3g} dioptres away"
+            return f"is calibrated ({self.name}) for another grid, up to {away:.3g} dioptres away"
         if shape[0] > self.frame[0] or shape[1] > self.frame[1]:
             mine, theirs = (f"{cols} x {rows}" for rows, cols in (self.frame, shape))
             return f"is calibrated ({self.name}) for frames of {mine} pixels, not {theirs}"
@@ -275,7 +273,7 @@ def find_calibration(name: str) -> Calibration:
 
 
 def bilinear_weights(where: Places, shape: tuple[int, ...]) -> Float[np.ndarray, "batch place"]:
-    """Returns what each value of a field table, row by row, counts at places of the frame; held outside."""
+    """Returns the bilinear weight of each value of a field table, row by row, at places of the frame."""
     down, across = shape
     rows = _hat_weights(where[:, 1], down)
     cols = _hat_weights(where[:, 0], across)

@@ -68,7 +68,7 @@ class DepthNetwork:
 
     @property
     def card(self) -> dict[str, Any]:
-        """Where it came from; nothing if the file does not say."""
+        """The network's origin, as its file says; empty if it does not."""
         try:
             card = json.loads(_load(self.path)[0].get_modelmeta().custom_metadata_map.get(CARD, "{}"))
         except (RecursionError, ValueError) as error:

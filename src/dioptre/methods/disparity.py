@@ -12,8 +12,8 @@ disparity d (`methods.matching`), which tells how far and on which side the lens
   `methods.depth_network`).
 
 These three search "a small range around zero", as the paper says: Wadhwa's 3 pixels to each side, some 17
-positions of the ladder. `dioptre-zncc-disparity`, `dioptre-ssd-disparity` and `dioptre-learned-depth` search
-the disparities of the whole ladder in softened views, and have a line, bent at 0, of what the field table
+positions of the grid. `dioptre-zncc-disparity`, `dioptre-ssd-disparity` and `dioptre-learned-depth` search
+the disparities of the whole grid in softened views, and have a line, bent at 0, of what the field table
 makes of the disparity: blur grows faster on one side of the focus than on the other.
 
 A key may name its calibration after an @: `zncc-disparity@left`, `ssd-disparity@my-phone.toml`; without, it
@@ -67,13 +67,13 @@ FREEDOM: Final = 3.0  # of Student's t
 
 @dataclass(frozen=True)
 class DisparityKind:
-    """How a method of this family works.
+    """A kind of method of this family: how it matches, and what it searches.
 
     Attributes:
         match: Finds the disparity, searched so many pixels to each side.
         table: Whether the field table makes dioptres of it before the line does the rest.
         line: Whose line it uses: that of a method's key, fitted to labelled patches; "" for a thin lens's.
-        reach: Pixels to search to each side; 0 for the disparities of the whole ladder.
+        reach: Pixels to search to each side; 0 for the disparities of the whole grid.
         size: Pixels that become one for the tiles that it matches, FULL or HALF; it needs a few of them.
         sides: Whether its line may be steeper on one side of the focus than on the other.
         network: The file of the network that it asks; None for none.
@@ -88,7 +88,7 @@ class DisparityKind:
     network: DepthNetwork | None = None
 
     def reach_of(self, calibration: Calibration) -> int:
-        """Returns how many pixels it searches to each side."""
+        """Returns the disparity that is searched to each side, in pixels."""
         return self.reach or calibration.reach
 
     def find(self, left: View, right: View, calibration: Calibration) -> Match:
@@ -96,7 +96,7 @@ class DisparityKind:
         return self.match(left, right, self.reach_of(calibration))
 
     def gain_at(self, calibration: Calibration, where: Places) -> Float[np.ndarray, " look"]:
-        """Returns what a disparity is divided by before the line: C at each place, or 1."""
+        """Returns the divisor of disparities before the line: C at each place, or 1."""
         return calibration.gain_at(where) if self.table else np.ones(len(where))
 
     def refusal(self, calibration: Calibration, shape: tuple[int, int]) -> str | None:
@@ -158,7 +158,7 @@ class Disparity(Autofocuser):
 
     @property
     def kind(self) -> DisparityKind:
-        """How it works."""
+        """The kind of method that it is."""
         return KINDS[self.key]
 
     @property
@@ -184,11 +184,11 @@ class Disparity(Autofocuser):
         return self.calibration.refusal(grid, shape)
 
     def scores(self, stack: FocalStack) -> Scores:
-        """Returns the logarithm of what its posterior says of each position."""
+        """Returns the log-probability of each position."""
         return self.posterior(stack).scores()
 
     def posterior(self, stack: FocalStack) -> Posterior:
-        """Returns how likely each position is under an even prior, from one look at each scene.
+        """Returns the posterior over positions under an even prior, from one look at each scene.
 
         A look with a NaN or infinite pixel says nothing.
 
@@ -239,12 +239,12 @@ def posterior_of(
     focus: Float[np.ndarray, " look"],
     gain: Float[np.ndarray, " look"],
 ) -> Posterior:
-    """Returns how likely each position of the ladder is after looks.
+    """Returns the posterior over the positions of the grid after looks.
 
     Args:
         match: What matching says.
         fit: What turns that into a focus, and how far it may be off.
-        grid: The ladder.
+        grid: The grid.
         focus: Where the lens was, in dioptres.
         gain: What a disparity is divided by before the line.
     """
@@ -289,7 +289,7 @@ def candidates_of(
 
 
 def _extended(grid: FocusGrid) -> Float[np.ndarray, " position"]:
-    """Returns the dioptres of the ladder with as many positions again beyond each end."""
+    """Returns the dioptres of the grid with as many positions again beyond each end."""
     dioptres, steps = grid.dioptres, np.arange(1, len(grid) + 1)
     far, near = dioptres[1] - dioptres[0], dioptres[-1] - dioptres[-2]
     return np.concatenate([dioptres[0] - far * steps[::-1], dioptres, dioptres[-1] + near * steps])

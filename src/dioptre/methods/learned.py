@@ -1,10 +1,10 @@
 """Learned methods: networks in ONNX files that explain themselves, run by ONNX Runtime.
 
 A file has the inputs `pixels` (batch, slice, view, row, col), `indices` (batch, slice) and, if it wants to
-know, `where` (batch, 2), all as a FocalStack has them, and `told` (batch, 2): 1 if the ladder is the one that
+know, `where` (batch, 2), all as a FocalStack has them, and `told` (batch, 2): 1 if the grid is the one that
 it was trained on, and if the place in the frame is known, else 0. Its output is `logits`: (batch, n), or
-(batch, n + 2) of a network that can tell that the focus lies beyond an end of the ladder
-(`dioptre.posterior`). On a ladder of unknown distances an index is a step of its own ladder. Everything a
+(batch, n + 2) of a network that can tell that the focus lies beyond an end of the grid
+(`dioptre.posterior`). On a grid of unknown distances an index is a step of its own grid. Everything a
 network wants done to its input is inside the file; no prior is. What it is for stands in its metadata under
 the key "dioptre", as JSON; `Card` says what.
 
@@ -40,7 +40,7 @@ WEIGHTS: Final = Path(__file__).parents[1] / "weights"  # those that come with t
 NETWORK: Final = ".onnx"
 METADATA = "dioptre"
 BATCH = 32  # looks at a time: enough to keep all cores busy
-CLOSE = 1e-3  # dioptres: ladders that differ by less are the same
+CLOSE = 1e-3  # dioptres: grids that differ by less are the same
 WEIGHTS_ELSEWHERE = "session.model_external_initializers_file_folder_path"  # else the working directory
 FATAL = 4  # of ONNX Runtime's levels: what is less comes as an exception, or does not matter
 TYPES = {
@@ -64,7 +64,7 @@ class Learned(Autofocuser):
 
     @property
     def card(self) -> Card:
-        """What the network is for."""
+        """The network's model card."""
         return _load(self.path)[1]
 
     @property
@@ -79,11 +79,11 @@ class Learned(Autofocuser):
         return _refusal(self.card, grid, shape)
 
     def scores(self, stack: FocalStack) -> Scores:
-        """Returns what its posterior means for each position, as its card says."""
+        """Returns the score of each position: its posterior by the decision of the network's card."""
         return self.posterior(stack).scores()
 
     def posterior(self, stack: FocalStack) -> Posterior:
-        """Returns how likely each position is under an even prior.
+        """Returns the posterior over positions under an even prior.
 
         A patch larger than the network's is seen in tiles, whose logarithms are averaged.
 
@@ -199,14 +199,14 @@ def _answer(
     if not isinstance(logits, np.ndarray) or logits.dtype != np.float32:
         raise NetworkError(f"{path} answered {type(logits).__name__}, not single-precision logits")
     if logits.shape not in ((batch, n), (batch, n + 2)):
-        raise NetworkError(f"{path} answered {logits.shape} for {batch} looks at a ladder of {n} positions")
+        raise NetworkError(f"{path} answered {logits.shape} for {batch} looks at a grid of {n} positions")
     return logits
 
 
 def run_network(
     path: Path, session: "InferenceSession", outputs: list[str] | None, inputs: dict[str, np.ndarray]
 ) -> list[Any]:
-    """Returns what a network answers.
+    """Returns the outputs of a network.
 
     Raises:
         NetworkError: If it does not answer.
@@ -256,18 +256,18 @@ def _fit(stack: FocalStack, card: Card, name: str) -> FocalStack:
 
 
 def _refusal(card: Card, grid: FocusGrid, shape: tuple[int, int]) -> str | None:
-    """Returns why a network cannot see patches of this ladder, rows and columns, or None if it can."""
+    """Returns why a network cannot see patches of this grid, rows and columns, or None if it can."""
     n = len(card.dioptres)
     if len(grid) != n:
         return (
-            f"knows a ladder of {n} positions, but the stack's has {len(grid)}: a learned method works on "
-            "the ladder that it was trained on"
+            f"knows a grid of {n} positions, but the stack's has {len(grid)}: a learned method works on "
+            "the grid that it was trained on"
         )
     ladder = np.array([math.nan if value is None else value for value in card.dioptres])
     if grid.known and not np.isnan(ladder).any():
         away = float(np.abs(grid.dioptres - ladder).max())
         if away > CLOSE:
-            return f"was trained on another ladder, up to {away:.3g} dioptres away from the stack's"
+            return f"was trained on another grid, up to {away:.3g} dioptres away from the stack's"
     if min(shape) < card.size:
         return f"needs patches of {card.size} pixels or more, not {shape}"
     return None
@@ -300,9 +300,9 @@ def _window(
 
 
 def place_of(stack: FocalStack) -> tuple[Float32[np.ndarray, "batch 2"], Float32[np.ndarray, "batch 2"]]:
-    """Returns where in the frame patches lie, in the middle if that is not known, and what a network is told.
+    """Returns the places of patches in the frame, (0, 0) if unknown, and whether grid and places are known.
 
-    It is told where the lens is if the ladder's distances are known, and the place if that is.
+    It is told where the lens is if the grid's distances are known, and the place if that is.
     """
     known = np.array([stack.grid.known, stack.where is not None], np.float32)
     where = np.zeros((stack.batch, 2)) if stack.where is None else stack.where

@@ -50,7 +50,7 @@ Curves = Float[np.ndarray, "image shift"]
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """What tiles of a patch say of its shift.
+    """The shifts of a patch's tiles, in pixels, and their weights.
 
     Attributes:
         shifts: Smoothed, in pixels.
@@ -73,7 +73,7 @@ class Tiles:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """What matching says of some looks.
+    """The matched disparity of some looks, in pixels, with its noise.
 
     Attributes:
         shifts: The disparity, in pixels.
@@ -153,7 +153,7 @@ def ssd(left: View, right: View, reach: int, size: int = HALF, held: bool = Fals
 
 
 def tiles_of(rows: int, cols: int, reach: int, size: int = HALF) -> tuple[int, int]:
-    """Returns how many tiles a patch has down and across."""
+    """Returns the numbers of tiles of a patch, down and across."""
     rim = 2 * rim_of(size)
     across = cols // size - rim - 2 * _steps(reach, size)
     return max(0, rows // size - rim) // TILE, max(0, across) // TILE
@@ -166,7 +166,7 @@ def smallest_patch(reach: int, size: int = HALF) -> tuple[int, int]:
 
 
 def rim_of(size: int) -> int:
-    """Returns how many pixels of a size are left out on each side."""
+    """Returns the width of the border that is left out, in pixels of this size."""
     return RIM if size == HALF else 0
 
 
@@ -197,7 +197,7 @@ def local_peaks(curves: Curves) -> tuple[Curves, Curves]:
 
 
 def bend_at(curves: Curves, places: Float[np.ndarray, " image"]) -> Float[np.ndarray, " image"]:
-    """Returns how sharply each curve bends down at a place, per pixel squared; 0 at the ends."""
+    """Returns the curvature of each curve at a place, downwards, per pixel squared; 0 at the ends."""
     reach = curves.shape[1] // 2
     at = np.clip(np.round(places).astype(np.int64) + reach, 1, 2 * reach - 1)
     image = np.arange(len(curves))

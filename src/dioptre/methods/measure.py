@@ -56,7 +56,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Statistic:
-    """What one kernel finds out about images.
+    """A statistic of images, which one kernel computes.
 
     Exactly one of `cells` and `numbers` is given. `parts` names what the asked measures need, so that a
     kernel can leave out the rest.

@@ -18,7 +18,7 @@ LONGEST = 1_000_000  # characters of a card
 
 @dataclass(frozen=True)
 class Card:
-    """What a network in a file is for.
+    """The model card in a network's file: what it answers, and for which pictures.
 
     Attributes:
         problem: The paper's problem it was trained for.
@@ -26,7 +26,7 @@ class Card:
         looks: How many slices it is shown: 0 for the whole stack, -1 for as many as there are.
         views: 1 green, 2 left and right.
         size: Rows and columns of a patch.
-        dioptres: Its ladder.
+        dioptres: Its grid.
         pixels: What a pixel is, in words.
         decision: How its answer is read: "mode" or "median".
         recipe: How it was trained.

@@ -127,7 +127,7 @@ class Stereo(Autofocuser):
         return NEEDS_VIEWS if views != 2 else size_refusal(shape)
 
     def scores(self, stack: FocalStack) -> Scores:
-        """Returns how alike the views of each slice are, (batch, n)."""
+        """Returns the similarity of the two views of each slice, (batch, n)."""
         return stereo_scores(stack, [self.key])[self.key]
 
 

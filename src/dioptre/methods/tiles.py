@@ -36,7 +36,7 @@ Tiled = Float[np.ndarray, "tile image"]
 
 
 def tile_layout(rows: int, cols: int, most: int = TILES, smallest: int = MIN_SIZE) -> Layout:
-    """Returns how many tiles of at least so many pixels a region is cut into, down and across."""
+    """Returns the numbers of tiles of a region, down and across, none smaller than `smallest` pixels."""
     return min(most, rows // smallest), min(most, cols // smallest)
 
 

@@ -31,7 +31,7 @@ VOTES_BY: Final = {"dioptre-vote": "dioptre-contrast"}  # the measure of each me
 
 
 def ballots(tiles: Tiles) -> Tiles:
-    """Returns how each tile votes: its curve from 0, lowest, to its say, highest; 0 where it tells nothing.
+    """Returns the votes of each tile: its curve scaled from 0 to its weight; 0 where it has no contrast.
 
     Slices that a tile does not score are minus infinity and get no vote of it.
 

@@ -168,7 +168,7 @@ def _check(store: PatchStore, camera: CameraModel) -> None:
         raise InputError(f"{store.path} has only green: disparity needs the left and the right view")
     grid = store.format.grid
     if len(grid) != len(camera.grid) or not np.abs(grid.dioptres - camera.grid.dioptres).max() <= CLOSE:
-        raise InputError(f"{store.path} has another ladder than the camera {camera.name}: give its --camera")
+        raise InputError(f"{store.path} has another grid than the camera {camera.name}: give its --camera")
     if store.frame is not None and store.frame != camera.frame:
         (rows, cols), theirs = store.frame, camera.frame
         raise InputError(
@@ -178,7 +178,7 @@ def _check(store: PatchStore, camera: CameraModel) -> None:
 
 
 def _uncalibrated(name: str, camera: CameraModel) -> Calibration:
-    """Returns what the thin lens says, with room for what it does not."""
+    """Returns the calibration of a thin lens, with a margin for real ones."""
     gain = WIDER * float(depth_to_disparity(camera, float(camera.grid.dioptres[-1]), 0.0))
     gain /= float(camera.grid.dioptres[-1])
     table = np.full(TABLE, gain)
@@ -385,7 +385,7 @@ def fit_trust(
 
 
 def _place_in_posterior(grid: FocusGrid, depth: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-    """Returns where in a posterior things are: at the nearest position, or beyond an end by half a step."""
+    """Returns the place of depths in a posterior: their nearest position, or an end that they lie beyond."""
     ends = grid.dioptres[[0, -1]] + (grid.dioptres[[0, -2]] - grid.dioptres[[1, -1]]) * np.array([0.5, -0.5])
     return np.where(
         depth < ends[0], 0, np.where(depth > ends[1], len(grid) + 1, 1 + grid.nearest_index(depth))
@@ -393,7 +393,7 @@ def _place_in_posterior(grid: FocusGrid, depth: Float[np.ndarray, " n"]) -> Int[
 
 
 def posterior_after(kind: DisparityKind, looks: Looks, calibration: Calibration, fit: Fit) -> Posterior:
-    """Returns what a method would say after looks, with this calibration and fit."""
+    """Returns a method's posterior after looks, with this calibration and fit."""
     gain = kind.gain_at(calibration, looks.where)
     return posterior_of(looks.match, fit, calibration.grid, looks.focus, gain)
 
@@ -401,7 +401,7 @@ def posterior_after(kind: DisparityKind, looks: Looks, calibration: Calibration,
 def off_line(
     kind: DisparityKind, looks: Looks, calibration: Calibration, line: CalibrationLine
 ) -> Float[np.ndarray, " look"]:
-    """Returns how far looks are from a line, in dioptres."""
+    """Returns the residuals of looks from a line, in dioptres."""
     return -looks.defocus - line.at(looks.match.shifts / kind.gain_at(calibration, looks.where))
 
 

@@ -24,23 +24,72 @@ from scipy.special import j1
 from dioptre.errors import InputError
 from dioptre.robust import median_deviation
 
-BINS: Final = 40
-LOWEST: Final = 0.02  # cycles a pixel
-HIGHEST: Final = 0.35
-TOP: Final = 0.42  # cycles a pixel: from here on, what there is of it in the most blurred slices is noise
-DIAMETERS: Final = (2.5, 22.0)  # between which a disc is told well
-WIDEST: Final = 60.0
-FEW: Final = 3  # slices on a side that tell a line
 TINY: Final = 1e-12
-NEAR_PX: Final = 9.0  # blur up to which views are matched
-SMOOTH_PX: Final = 1.5  # sigma: what is finer is noise
-SHADING_PX: Final = 10.0  # sigma: what is larger is shading
-BORDER: Final = 12  # pixels that are left out
-ROUNDS: Final = 5
-LARGEST_PX: Final = 8  # whole pixels of disparity
 
 Slices = Float32[np.ndarray, "slice view row col"]
 PerSlice = Float[np.ndarray, " slice"]
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The part of a power spectrum that tells of blur, in cycles a pixel.
+
+    Attributes:
+        bins: Of frequency.
+        lowest: The lowest frequency.
+        highest: The highest frequency.
+        top: From here on, what there is of it in the most blurred slices is noise.
+    """
+
+    bins: int = 40
+    lowest: float = 0.02
+    highest: float = 0.35
+    top: float = 0.42
+
+
+SPECTRUM: Final = Spectrum()
+
+
+@dataclass(frozen=True)
+class DiscFit:
+    """How the blur of a slice becomes a diameter, in pixels.
+
+    Attributes:
+        diameters: Between which a disc is told well.
+        widest: The widest disc that is tried.
+        few: Slices on a side that tell a line, at least.
+    """
+
+    diameters: tuple[float, float] = (2.5, 22.0)
+    widest: float = 60.0
+    few: int = 3
+
+
+DISC: Final = DiscFit()
+
+
+@dataclass(frozen=True)
+class ViewShift:
+    """How the shift of two views is found.
+
+    Attributes:
+        near_px: Blur up to which views are matched.
+        smooth_px: Sigma: what is finer is noise.
+        shading_px: Sigma: what is larger is shading.
+        border: Pixels that are left out.
+        rounds: Of refinement.
+        largest_px: The largest disparity, in whole pixels.
+    """
+
+    near_px: float = 9.0
+    smooth_px: float = 1.5
+    shading_px: float = 10.0
+    border: int = 12
+    rounds: int = 5
+    largest_px: int = 8
+
+
+SHIFT: Final = ViewShift()
 
 
 @dataclass(frozen=True)
@@ -74,7 +123,7 @@ class BlurGrowth:
 
 
 def fit_blur(slices: Slices, positions: PerSlice) -> BlurGrowth:
-    """Returns how fast blur grows along a sweep.
+    """Returns the growth of blur along a sweep, in px per unit of the positions.
 
     Args:
         slices: Of a textured target that faces the camera.
@@ -86,7 +135,7 @@ def fit_blur(slices: Slices, positions: PerSlice) -> BlurGrowth:
     frequency, power = power_spectra(slices)
     noise = noise_of(frequency, power)
     clean = np.maximum(power - noise, TINY)
-    band = (frequency >= LOWEST) & (frequency <= HIGHEST)
+    band = (frequency >= SPECTRUM.lowest) & (frequency <= SPECTRUM.highest)
     sharpest = int(np.argmax(clean[:, (frequency > 0.08) & (frequency < 0.3)].sum(axis=1)))
     strong = band & (clean[sharpest] > 2 * noise)
     if np.count_nonzero(strong) < 6:
@@ -103,7 +152,7 @@ def noise_of(
 ) -> Float[np.ndarray, " bin"]:
     """Returns the power of the noise: what the slice with the least of it has, where that is not signal."""
     least = power.min(axis=0)
-    return np.minimum(least, 2 * float(np.median(least[frequency > TOP])))
+    return np.minimum(least, 2 * float(np.median(least[frequency > SPECTRUM.top])))
 
 
 def power_spectra(slices: Slices) -> tuple[Float[np.ndarray, " bin"], Float[np.ndarray, "slice bin"]]:
@@ -119,14 +168,19 @@ def power_spectra(slices: Slices) -> tuple[Float[np.ndarray, " bin"], Float[np.n
     steps = green[:, 1:, :-1] - green[:, :-1, :-1], green[:, :-1, 1:] - green[:, :-1, :-1]
     spectrum = np.sum([np.abs(np.fft.rfft2(one * window)) ** 2 for one in steps], axis=0)
     radius = np.hypot(np.fft.fftfreq(rows)[:, None], np.fft.rfftfreq(cols)[None, :])
-    which = np.minimum((radius / 0.5 * BINS).astype(int), BINS)
-    count = np.maximum(np.bincount(which.ravel(), minlength=BINS + 1)[:BINS], 1)
-    power = np.stack([np.bincount(which.ravel(), one.ravel(), BINS + 1)[:BINS] / count for one in spectrum])
-    return (np.arange(BINS) + 0.5) * 0.5 / BINS, power
+    which = np.minimum((radius / 0.5 * SPECTRUM.bins).astype(int), SPECTRUM.bins)
+    count = np.maximum(np.bincount(which.ravel(), minlength=SPECTRUM.bins + 1)[: SPECTRUM.bins], 1)
+    power = np.stack(
+        [
+            np.bincount(which.ravel(), one.ravel(), SPECTRUM.bins + 1)[: SPECTRUM.bins] / count
+            for one in spectrum
+        ]
+    )
+    return (np.arange(SPECTRUM.bins) + 0.5) * 0.5 / SPECTRUM.bins, power
 
 
 def transfer(diameter: float, frequency: Float[np.ndarray, " bin"]) -> Float[np.ndarray, " bin"]:
-    """Returns what a disc leaves of each frequency."""
+    """Returns the modulation transfer of a disc's blur at each frequency, 0 to 1."""
     x = np.maximum(np.pi * diameter * frequency, 1e-6)
     return np.abs(2 * j1(x) / x)
 
@@ -137,7 +191,7 @@ def fit_disc(frequency: Float[np.ndarray, " bin"], ratio: Float[np.ndarray, " bi
     def left(diameter: float) -> float:
         return float(np.sum((np.minimum(ratio, 1.5) - transfer(diameter, frequency)) ** 2))
 
-    tried = np.geomspace(0.5, WIDEST, 60)
+    tried = np.geomspace(0.5, DISC.widest, 60)
     best = int(np.argmin([left(one) for one in tried]))
     low, high = tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)]
     return float(minimize_scalar(left, bounds=(low, high), method="bounded").x)
@@ -151,7 +205,7 @@ def fit_line(x: PerSlice, y: PerSlice) -> GrowthLine:
         left = y - (slope * x + offset)
         spread = float(median_deviation(left[kept], 0.0)) + TINY
         within = np.abs(left) <= 4 * spread
-        if np.count_nonzero(within) < FEW or (within == kept).all():
+        if np.count_nonzero(within) < DISC.few or (within == kept).all():
             break
         kept = within
     count, width = int(np.count_nonzero(kept)), float(np.sum((x[kept] - x[kept].mean()) ** 2))
@@ -161,19 +215,19 @@ def fit_line(x: PerSlice, y: PerSlice) -> GrowthLine:
 
 def _two_lines(positions: PerSlice, diameters: PerSlice, sharpest: int) -> BlurGrowth:
     """Returns the growth on either side of the sharpest slice, and where both meet."""
-    told = np.isfinite(diameters) & (diameters > DIAMETERS[0]) & (diameters < DIAMETERS[1])
+    told = np.isfinite(diameters) & (diameters > DISC.diameters[0]) & (diameters < DISC.diameters[1])
     lines: dict[int, GrowthLine] = {}
     for side in (1, -1):
         some = np.flatnonzero(told & (side * (positions - positions[sharpest]) > 0))
         away = side * (some - sharpest)
         order = some[np.argsort(away)]
         rising = order[: _rising(diameters[order])]
-        if len(rising) >= FEW:
+        if len(rising) >= DISC.few:
             lines[side] = fit_line(positions[rising], diameters[rising])
     if not lines:
         raise InputError(
-            f"fewer than {FEW} slices on each side of focus are blurred by {DIAMETERS[0]:g} to "
-            f"{DIAMETERS[1]:g} pixels: sweep farther, or by smaller steps"
+            f"fewer than {DISC.few} slices on each side of focus are blurred by {DISC.diameters[0]:g} to "
+            f"{DISC.diameters[1]:g} pixels: sweep farther, or by smaller steps"
         )
     slopes = {side: side * line.slope for side, line in lines.items()}
     growth = float(np.mean(list(slopes.values())))
@@ -185,7 +239,7 @@ def _two_lines(positions: PerSlice, diameters: PerSlice, sharpest: int) -> BlurG
 
 
 def _rising(diameters: PerSlice) -> int:
-    """Returns how many diameters, going away from focus, come before they stop growing for good."""
+    """Returns the number of diameters, going away from focus, before they stop growing."""
     for at in range(1, len(diameters)):
         if diameters[at] < 0.7 * diameters[:at].max():
             return at
@@ -199,29 +253,29 @@ def disparity(views: Float32[np.ndarray, "2 row col"]) -> float:
     again and again; without what is larger than the detail, which is shading.
     """
     left, right = (_detail(one.astype(np.float64)) for one in views)
-    inner = slice(BORDER, -BORDER), slice(BORDER, -BORDER)
+    inner = slice(SHIFT.border, -SHIFT.border), slice(SHIFT.border, -SHIFT.border)
     total = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(SHIFT.rounds):
         back = shift(right, (0.0, -total), order=3, mode="nearest")
         slope = np.gradient((left + back) / 2, axis=1)[inner]
         step = -float(np.sum(slope * (back - left)[inner])) / max(float(np.sum(slope**2)), TINY)
-        total = float(np.clip(total + step, -LARGEST_PX, LARGEST_PX))
+        total = float(np.clip(total + step, -SHIFT.largest_px, SHIFT.largest_px))
     return total
 
 
 def _detail(picture: Float[np.ndarray, "row col"]) -> Float[np.ndarray, "row col"]:
     picture = picture / max(float(picture.mean()), TINY)
-    return gaussian_filter(picture, SMOOTH_PX) - gaussian_filter(picture, SHADING_PX)
+    return gaussian_filter(picture, SHIFT.smooth_px) - gaussian_filter(picture, SHIFT.shading_px)
 
 
 def fit_disparity(slices: Slices, positions: PerSlice, blur: BlurGrowth) -> GrowthLine:
-    """Returns how fast the views move against each other, near focus, where they are still alike.
+    """Returns the growth of disparity near focus, in px per unit of the positions.
 
     Raises:
         InputError: If too few slices tell.
     """
     away = np.abs(positions - blur.focus) * blur.growth
-    some = np.flatnonzero(away <= NEAR_PX)
-    if len(some) < FEW:
-        raise InputError(f"fewer than {FEW} slices are within {NEAR_PX:g} pixels of blur of focus")
+    some = np.flatnonzero(away <= SHIFT.near_px)
+    if len(some) < DISC.few:
+        raise InputError(f"fewer than {DISC.few} slices are within {SHIFT.near_px:g} pixels of blur of focus")
     return fit_line(positions[some], np.array([disparity(slices[at]) for at in some]))

@@ -114,7 +114,7 @@ def scale_of(grid: FocusGrid) -> tuple[Positions, str]:
 def measure_camera(
     camera: Camera, name: str, how: Sweep, roi: Roi | None = None, progress: Progress | None = None
 ) -> MeasuredCamera:
-    """Returns what a sweep of a textured target that faces a camera tells of it.
+    """Returns a camera's optics and timing, measured on a sweep of a textured target that faces it.
 
     Args:
         camera: The camera.
@@ -185,7 +185,7 @@ def _fitted(there: Any, back: Any, positions: Positions, views: int) -> _Fits:
 
 
 def _settling(drive: LensController, places: list[int], found: _Fits, roi: Roi | None) -> float:
-    """Returns how long after the first frame of a long move the picture still changes, in seconds."""
+    """Returns the settling time after the first frame of a long move, in seconds."""
     diameters = found.blur.diameters
     told = np.flatnonzero(np.isfinite(diameters))
     if not len(told):

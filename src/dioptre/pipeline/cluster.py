@@ -26,7 +26,7 @@ PATIENCE_S = 10  # for a scheduler to answer, and for its first worker
 
 
 def open_executor(workers: Workers) -> AbstractContextManager[Executor | None]:
-    """Returns who does the work: processes on this machine, or the workers of a cluster."""
+    """Returns the executor of a job: processes on this machine, or the workers of a cluster."""
     return cluster_executor(workers.cluster) if workers.cluster else local_executor(workers.workers)
 
 

@@ -187,19 +187,19 @@ def methods_for(store: PatchStore, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def _identities(method: Method) -> list[str]:
-    """Returns what makes a method the same: its identity, after those of who chooses its looks."""
+    """Returns the identity of a method, after those of the methods that choose its looks."""
     return [one.build().identity for one in leaders_of(method)]
 
 
 def _refusal(row: Method, form: StoreFormat) -> str | None:
-    """Returns why a method cannot see patches of this ladder and size, if it cannot."""
+    """Returns why a method cannot see patches of this grid and size, if it cannot."""
     return row.build().refusal(form.grid, (form.size, form.size), form.views)
 
 
 def spread(positions: int, count: int) -> Int[np.ndarray, " start"]:
-    """Returns some starts, spread evenly over the ladder; all of them for 0."""
+    """Returns some starts, spread evenly over the grid; all of them for 0."""
     if not 0 <= count <= positions:
-        raise InputError(f"a ladder of {positions} positions has 0 to {positions} starts, not {count}")
+        raise InputError(f"a grid of {positions} positions has 0 to {positions} starts, not {count}")
     if count in (0, positions):
         return np.arange(positions)
     return np.round((np.arange(count) + 0.5) * positions / count - 0.5).astype(np.int64)

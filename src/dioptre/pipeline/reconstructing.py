@@ -138,7 +138,7 @@ class Job:
     known: Mapping[str, Any]
 
     def folder(self, files: RigFiles) -> Path:
-        """Returns where a capture's results go."""
+        """Returns the folder of a capture's results."""
         return self.out / files[0].part / FOLDER / files[0].capture
 
 
@@ -148,7 +148,7 @@ def _run(
     settings: Reconstruct,
     done: Callable[[int], None],
 ) -> list[dict[str, Any]]:
-    """Returns what came of each piece; raises at the first fault if asked to."""
+    """Returns the outcome of each piece; raises at the first fault if asked to."""
     outcomes = []
     done(0)
     with closing(run_pieces(pieces, executor)) as results:
@@ -201,7 +201,7 @@ def _summary(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def observe_files(job: Job, files: RigFiles) -> dict[str, Any]:
-    """Returns what one capture says about its rig, or why it says nothing, once that is written."""
+    """Returns the estimate of the rig by one capture, or why there is none, once that is written."""
     folder, name = job.folder(files), files[0].capture
     if (folder / TOLD).is_file() and not (told := _read_told(folder))["fault"]:
         return told  # a fault may have been repaired since
@@ -221,7 +221,7 @@ def observe_files(job: Job, files: RigFiles) -> dict[str, Any]:
 
 
 def _read_told(folder: Path) -> dict[str, Any]:
-    """Returns what a capture said about its rig before."""
+    """Returns the estimate of the rig that an earlier run has written for a capture."""
     told = read_json(folder / TOLD)
     schema.TOLD.check(folder / TOLD, told)
     return told
@@ -230,7 +230,7 @@ def _read_told(folder: Path) -> dict[str, Any]:
 def _reconstruct(
     job: Job, rig: SharedRig | None, elsewhere: Sequence[str], files: RigFiles
 ) -> dict[str, Any]:
-    """Returns what became of one capture, once its files are written."""
+    """Returns the outcome of one capture, once its files are written."""
     first, folder = files[0], job.folder(files)
     values = None if rig is None else rig.values(1.0).tolist()
     if (folder / OUTCOME).is_file():
@@ -292,7 +292,7 @@ def _read(files: RigFiles) -> tuple[list[Float32[np.ndarray, "slice rows cols"]]
 
 
 def nominal_rig(settings: Reconstruct, camera: CameraModel, known: Mapping[str, Any]) -> Nominal:
-    """Returns what is known of a rig: what was told, then what lies beside the captures, then the paper's."""
+    """Returns the nominal rig: by the settings, else by the file beside the captures, else the paper's."""
     try:
         spacing = settings.spacing_mm / 1e3 or float(known.get("spacing_mm", 1e3 * ARM_M)) / 1e3
         told = {name: np.array(place) / 1e3 for name, place in known.get("nominal_mm", {}).items()}

@@ -75,7 +75,7 @@ def record(camera: Camera, device: str, out: Path, how: Sweep, progress: Progres
 
 
 def describe_sweep(camera: ConnectedCamera, device: str, places: list[int], when: list[float]) -> Recording:
-    """Returns what is known of frames at some positions of a camera."""
+    """Returns the description of a sweep: device, positions, times, and the place in the frame."""
     grid = camera.grid
     return Recording(
         device=device,

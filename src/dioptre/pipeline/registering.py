@@ -65,7 +65,7 @@ class _Unregistered:
 
     Attributes:
         store: The patches; of whole captures with as much around them as breathing moves in.
-        camera: With the store's ladder.
+        camera: With the store's grid.
         registration: How to register.
         centres: (patch, 2): the centre of each patch, (x, y) pixels from the centre of the frame.
         began: (patch, 2): the pixel (x, y) of each patch at which it began before it was widened.
@@ -102,7 +102,7 @@ class _Unregistered:
         return int(2 * min((centre - first).min(), (last - centre).min())) + 1
 
     def wanted(self, row: int, size: int) -> Pixel:
-        """Returns where in a patch a window of this size would begin that has the centre the patch had."""
+        """Returns the first pixel (x, y) of a window of this size around the centre that the patch had."""
         x, y = (self.began[row] + (self.size - size) // 2).tolist()
         return x, y
 
@@ -175,10 +175,10 @@ def _open_unregistered(path: Path, registration: Registration) -> _Unregistered:
 
 
 def _camera_of(store: PatchStore, name: str) -> CameraModel:
-    """Returns the camera with the store's ladder.
+    """Returns the camera with the store's grid.
 
     Raises:
-        InputError: If the ladder or the frame shows that the store is from another camera.
+        InputError: If the grid or the frame shows that the store is from another camera.
     """
     camera = CameraModel.pixel3() if name == "pixel3" else CameraModel.from_toml(name)
     grid = store.format.grid
@@ -223,7 +223,7 @@ def _widened(store: PatchStore, camera: CameraModel, registration: Registration)
 
 
 def _config(unregistered: _Unregistered, size: int) -> dict[str, Any]:
-    """Returns what decides the registered store, as plain JSON."""
+    """Returns the configuration of the registered store, as plain JSON."""
     camera, manifest = unregistered.camera, unregistered.store.manifest
     return {
         "how": unregistered.registration.how,

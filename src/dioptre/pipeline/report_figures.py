@@ -83,7 +83,7 @@ class Predicted:
     gallery: ExampleSet | None
 
     def choices(self, at: int, methods: Sequence[str], steps: int) -> list[tuple[str, int]]:
-        """Returns what methods answered for an example; those with a look from the start nearest to SEEN."""
+        """Returns the answers of methods for an example; those with a look from the start nearest to SEEN."""
         assert self.gallery is not None, "an example is one of a gallery"
         mine = [one for one in self._answers(at) if one.steps == steps]
         start = nearest_start(mine, SEEN)
@@ -223,7 +223,7 @@ def _compared(data: Predicted, light: str) -> list[Example]:
 def _inputs(
     data: Predicted, gallery: ExampleSet, at: int, light: str
 ) -> list[tuple[str, example_figures.BytePicture]]:
-    """Returns what is seen of an example: both views, or in the dark the slice as exposed and brightened."""
+    """Returns the input of an example: both views, or in the dark the slice as exposed and brightened."""
     start = data.start(at)
     if light == "dark":
         exposed = as_exposed(gallery, at, start)

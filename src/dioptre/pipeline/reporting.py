@@ -59,7 +59,7 @@ def report(
 
     Raises:
         FileError: If a folder does not hold predictions, or a file must not be overwritten.
-        InputError: If two are of different data for the same tables, or of different ladders.
+        InputError: If two are of different data for the same tables, or of different grids.
     """
     folders = [_open(folder) for folder in predictions]
     _check_ladders(folders)
@@ -113,13 +113,13 @@ def _check_ladders(folders: Sequence[_Folder]) -> None:
         ladders = {one.origin.ladder for one in (first, folder)} - {""}
         if folder.origin.positions != first.origin.positions or len(ladders) > 1:
             raise InputError(
-                f"{first.path} and {folder.path} are predictions of different ladders, of "
+                f"{first.path} and {folder.path} are predictions of different grids, of "
                 f"{first.origin.positions} and {folder.origin.positions} positions: a report has one"
             )
 
 
 def _by_role(folders: Sequence[_Folder]) -> dict[Role, list[_Folder]]:
-    """Returns which folders belong to which tables; several if they are other methods on the same data."""
+    """Returns the folders of each role; several if they are other methods on the same data."""
     found: dict[Role, list[_Folder]] = {}
     for folder in folders:
         for other in found.get(folder.origin.role, []):

@@ -29,9 +29,9 @@ class Simulation:
         device: Which phone of the rig, or another one in every scene.
         light: Normal or low light, mixed as drawn, or both for every scene in both, one after the other.
         split: The split that all scenes belong to, or mixed; no texture is in two splits.
-        prior: Depths over the ladder: even; far, ever fewer towards its near end, as in the published data;
+        prior: Depths over the grid: even; far, ever fewer towards its near end, as in the published data;
             weights such as 3,2,1, far to near; or a file of them.
-        beyond: Share of patches farther or nearer than the ladder reaches; by default a few of those for
+        beyond: Share of patches farther or nearer than the grid reaches; by default a few of those for
             training, none of the others.
         featureless: Share of patches with nothing to focus on, likewise.
         periodic: Share of painted surfaces with a pattern that repeats, likewise.
@@ -182,7 +182,7 @@ class Reconstruct:
     """How captures of a rig become depth and confidence.
 
     Attributes:
-        camera: pixel3, or a TOML file that describes a camera (docs/data.md): its focal length and ladder.
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md): its focal length and grid.
         spacing_mm: Mean distance of the outer cameras from the middle one, measured: it gives the metres. 0
             for that of rig.json beside the captures, or for 60.
         rig: Let all captures tell together where the cameras of their rig are, if nobody touched it between
@@ -207,7 +207,7 @@ class Registration:
 
     Attributes:
         how: By the focus distances, or by a search from there for what makes neighbouring slices alike.
-        camera: pixel3, or a TOML file that describes a camera (docs/data.md). A store that knows its ladder
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md). A store that knows its grid
             uses that.
         principal_point: What the image is magnified about: x,y in pixels right of and below the centre of the
             frame.
@@ -246,7 +246,7 @@ class Prediction:
         methods: Keys or files of networks, separated by commas (`dioptre methods` lists the keys); all for
             those that the patches allow, as by default, or with others: all,zncc-disparity@left.
         split: Which patches.
-        starts: From how many lens positions, spread evenly over the ladder, a method with few looks begins;
+        starts: From how many lens positions, spread evenly over the grid, a method with few looks begins;
             0 for all.
         prior: Where things are expected: even, far, a list of weights such as 3,2,1 (far to near), or a file
             of them. Only methods that know probabilities heed it.
@@ -295,9 +295,9 @@ class CalibrationJob:
     Attributes:
         name: What to call the camera; the file's name by default.
         planes: Fit the field table to the patches, or to planes before a simulated phone, as a factory does.
-        camera: pixel3, or a TOML file that describes a camera (docs/data.md): its ladder and frame.
+        camera: pixel3, or a TOML file that describes a camera (docs/data.md): its grid and frame.
         split: Which patches.
-        starts: At how many lens positions, spread evenly over the ladder, each patch is seen; 0 for all.
+        starts: At how many lens positions, spread evenly over the grid, each patch is seen; 0 for all.
         seed: Of the planes and of RANSAC.
     """
 

@@ -81,7 +81,7 @@ def _write_shard(writer: StoreWriter, simulation: Simulation, number: int) -> in
 
 
 def conditions_of(simulation: Simulation, split: str) -> Conditions:
-    """Returns how hard the captures of a simulation are in the scenes of one split."""
+    """Returns the conditions of a simulation's captures in the scenes of one split."""
     conditions = Conditions.exact() if simulation.exact_lens else Conditions()
     shares = {
         name: share if split == "train" else 0.0
@@ -223,5 +223,5 @@ def photographs_of(
 
 
 def photograph_hash(photograph: Float32[np.ndarray, "_ _"]) -> str:
-    """Returns what a store remembers of a photograph."""
+    """Returns the SHA-256 of a photograph."""
     return hashlib.sha256(np.ascontiguousarray(photograph).tobytes()).hexdigest()

@@ -48,7 +48,7 @@ KIND = "simulated captures"
 RIG = "rig.json"
 TRUTH = "truth"
 PARTS = {"train": "train1", "validation": "train1", "test": "test"}
-POSITIONS = 49  # of the published ladder
+POSITIONS = 49  # of the published grid
 
 
 def simulate_captures(
@@ -132,7 +132,7 @@ def rig_of(simulation: Simulation, captures: Captures, camera: CameraModel) -> R
 def describe_rig(
     rig: Rig, simulation: Simulation, camera: CameraModel, frame: tuple[int, int]
 ) -> dict[str, Any]:
-    """Returns what a person knows of a rig: how it was meant, and what callipers say."""
+    """Returns rig.json: the nominal rig, and the spacing as callipers measure it, in mm."""
     rng = np.random.default_rng([simulation.seed, 20])
     measured = rig.spacing_m + MEASURED_M * float(rng.standard_normal())
     return {
@@ -144,7 +144,7 @@ def describe_rig(
 
 
 def capture_name(number: int) -> str:
-    """Returns what a capture is called: each is a scene of its own."""
+    """Returns the name of a capture: each is a scene of its own."""
     return f"world{number:03d}_0"
 
 
@@ -170,7 +170,7 @@ def _write_sweep(out: Path, simulation: Simulation, captures: Captures, number: 
 def take_phone(
     simulation: Simulation, captures: Captures, number: int, seen: WorldView, light: Light
 ) -> WholeSweep:
-    """Returns what one phone takes of one world."""
+    """Returns the simulated sweep of one phone before one world."""
     conditions = conditions_of(simulation, split_of(simulation, number))
     conditions = replace(conditions, side_motion=conditions.side_motion / captures.binned)
     rng = np.random.default_rng([*_seed(simulation, number), 2, *seen.phone.name.encode()])
@@ -179,7 +179,7 @@ def take_phone(
 
 
 def confidence_map(seen: WorldView, light: Light) -> Float32[np.ndarray, "map_row map_col"]:
-    """Returns where a rig would be sure of a frame's depth, 1, and where not, 0."""
+    """Returns the confidence of a rig in a frame's depth: 1 where it would be sure, else 0."""
     factor = working_factor(seen.frame)
     picture, depth = sharp_picture(seen, (0, 0), seen.frame)
     sure = certain(picture * seen.shading.mean(axis=0), depth, light.exposure, light.noise, factor)
@@ -219,7 +219,7 @@ def _world(
 
 
 def _truth(seen: WorldView, taken: WholeSweep) -> dict[str, Any]:
-    """Returns what is right about a sweep, as plain JSON."""
+    """Returns the true pose, lens and focus positions (dioptres) of a sweep, as plain JSON."""
     phone = seen.phone
     return {
         "turn": phone.rotation.tolist(),

@@ -10,7 +10,7 @@ dioptre.stack has it.
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -27,26 +27,43 @@ from dioptre.store.patches import LARGEST_CODE, PatchStore, open_patches
 METHOD = "local-norm-dist-sq-4"
 MOST_PATCHES = 1200  # that are looked at, however many captures there are
 BATCH = 32
-FEW_PATCHES = 20  # too few to judge by
-BIAS = 2.0  # indices by which peaks may be off in the middle
-FAR_OFF = 6.0  # an error of more indices is no worse: it is a patch without texture, or with several depths
-BETTER = (
-    0.6  # another reading of the labels fits plainly better if it leaves less than this part of the error
-)
-SURE = 4.0  # standard errors that make a disparity certain
-AWAY = (0.15, 0.25)  # parts of the ladder away from the peak at which views are compared
-CODE_PATCHES = 200  # whose bare codes are looked at
-CODE_SLICES = 6
+AWAY = (0.15, 0.25)  # parts of the grid away from the peak at which views are compared
+CODE_PATCHES, CODE_SLICES = 200, 6  # whose bare codes are looked at
 QUARTERS = 4  # upsampled codes come in quarters
 EIGHT_BITS = 255
 SCALES = np.geomspace(0.2, 5.0, 163)  # of the labels' dioptres, by 2 per cent
-FEWEST_LEVELS = 300  # more steps between black and white than 8 bits have
-DARK = 0.05  # of the range from black to white: somewhere in a store it is darker than this
-CLIPPED = 0.25  # of all codes at or below black are too many, even in the dark
 
 Rows = Int[np.ndarray, " patch"]  # of the table
-Indices = Int[np.ndarray, " patch"]  # positions of the ladder
+Indices = Int[np.ndarray, " patch"]  # positions of the grid
 Errors = Float[np.ndarray, " patch"]
+
+
+@dataclass(frozen=True)
+class FlagLimits:
+    """From where on a store is said to be wrong.
+
+    Attributes:
+        few_patches: Patches that are too few to judge by.
+        bias: Indices by which peaks may be off in the middle.
+        far_off: Indices from which on an error is no worse: a patch without texture, or of several depths.
+        better: Part of the error that another reading of the labels leaves, if it fits plainly better.
+        sure: Standard errors that make a disparity certain.
+        fewest_levels: Steps between black and white: 8 bits have fewer.
+        dark: Part of the range from black to white: somewhere in a store it is darker than this.
+        clipped: Share of codes at or below black that is too large, even in the dark.
+    """
+
+    few_patches: int = 20
+    bias: float = 2.0
+    far_off: float = 6.0
+    better: float = 0.6
+    sure: float = 4.0
+    fewest_levels: int = 300
+    dark: float = 0.05
+    clipped: float = 0.25
+
+
+LIMITS: Final = FlagLimits()
 
 
 @dataclass(frozen=True)
@@ -81,7 +98,7 @@ class StoreCheck:
         captures: Each capture by itself.
         histogram: How many patches of the store have each label.
         kept: For each split the fraction of patches that an import kept, and the paper's; empty if not told.
-        misfit: Mean absolute error, where more than FAR_OFF counts as that.
+        misfit: Mean absolute error, where more than LIMITS.far_off counts as that.
         misfit_shifted: The same, were the labels off by `bias` throughout.
         misfit_reversed: The same, were the labels counted from the other end.
         min_depth_m: Distance of the depth code 0 with which the labels were made; None if not told.
@@ -139,7 +156,7 @@ def check(
     seed: int = 0,
     done: Callable[[int, int], None] | None = None,
 ) -> StoreCheck:
-    """Returns what a look at some patches of a store tells about its labels and codes.
+    """Returns a comparison of a store's labels and codes with what some of its patches show.
 
     Args:
         path: Any store that `open_patches` opens.
@@ -203,7 +220,7 @@ def _look(
 
 
 def _compare(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
-    """Returns how the peaks differ from the labels."""
+    """Returns statistics of peaks against labels: bias, spread and misfits in indices, and the slope."""
     truth, captures = sample.column("truth"), sample.column("capture")
     errors, n = (peaks - truth).astype(np.float64), len(sample.format.grid)
     several = np.ptp(truth) > 0
@@ -224,19 +241,19 @@ def _check_capture(name: str, errors: Errors) -> CaptureCheck:
 
 
 def _misfit(peaks: Indices, labels: Indices | Float[np.ndarray, " patch"]) -> float:
-    return float(np.minimum(np.abs(peaks - labels), FAR_OFF).mean())
+    return float(np.minimum(np.abs(peaks - labels), LIMITS.far_off).mean())
 
 
 def _fit_depth(sample: PatchStore, peaks: Indices) -> dict[str, Any]:
-    """Returns which multiple of the labels' dioptres fits the peaks best, and how well.
+    """Returns the multiple of the labels' dioptres that fits the peaks best, and how well.
 
     Depth codes are even in dioptres, so that another distance of code 0 multiplies the dioptres of all labels
-    (but for the hundredth of a dioptre at their far end). Labels at the ends of the ladder say too little.
+    (but for the hundredth of a dioptre at their far end). Labels at the ends of the grid say too little.
     """
     grid, truth = sample.format.grid, sample.column("truth")
     found: dict[str, Any] = {"depth_scale": None, "misfit_scaled": None}
     inside = (truth > 0) & (truth < len(grid) - 1)
-    if not grid.known or inside.sum() < FEW_PATCHES:
+    if not grid.known or inside.sum() < LIMITS.few_patches:
         return found
     dioptres = np.asarray(grid.index_to_dioptres(truth[inside]))
     fits = [_misfit(peaks[inside], np.asarray(grid.dioptres_to_index(scale * dioptres))) for scale in SCALES]
@@ -252,7 +269,7 @@ def _kept(store: PatchStore) -> dict[str, tuple[float, float | None]]:
 
 
 def _config_entry(store: PatchStore, name: str) -> Any:
-    """Returns how the store was made, as far as it tells; None if it does not."""
+    """Returns an entry of the configuration of a store's making; None if there is none."""
     with described_by(store.path):
         return store.manifest.get("config", {}).get(name)
 
@@ -261,7 +278,7 @@ def _config_entry(store: PatchStore, name: str) -> Any:
 
 
 def _look_at_codes(sample: PatchStore) -> dict[str, Any]:
-    """Returns what the bare codes of some slices are like."""
+    """Returns statistics of the bare codes of some slices."""
     bare, form = sample.as_codes(), sample.format
     some = np.linspace(0, len(sample) - 1, min(CODE_PATCHES, len(sample))).astype(int)
     slices = np.unique(np.linspace(0, len(form.grid) - 1, CODE_SLICES).astype(int))
@@ -302,7 +319,7 @@ def _disparity(pixels: Float32[np.ndarray, "slice 2 row col"], peak: int) -> tup
 
 
 def _shift_between(views: Float32[np.ndarray, "2 row col"]) -> Float[np.ndarray, " 2"]:
-    """Returns how far the right view is moved against the left, along columns and rows."""
+    """Returns the shift of the right view against the left in pixels, along columns and rows."""
     smooth = gaussian_filter1d(gaussian_filter1d(views.astype(np.float64), 1.5, axis=1), 1.5, axis=2)
     smooth /= np.maximum(smooth.mean(axis=(1, 2), keepdims=True), 1e-9)  # one view may get more of the light
     down, across = np.gradient(smooth.mean(axis=0))
@@ -321,7 +338,7 @@ def _summarise_disparities(disparities: Float[np.ndarray, "patch 2"] | None) -> 
 
 
 def flags_of(found: StoreCheck) -> tuple[str, ...]:
-    """Returns what is wrong with a store, the likeliest cause first.
+    """Returns the faults of a store, the likeliest cause first.
 
     What a cause explains is not said again: pictures that are black have no peaks, and slices in the wrong
     order turn the disparity round.
@@ -340,7 +357,7 @@ def _flag_bits(found: StoreCheck) -> str | None:
             f"the codes reach only {found.largest:g} where white is {found.white:g}: 16-bit pictures were "
             "read as 8-bit ones; read them at their full depth"
         )
-    if found.white > EIGHT_BITS and found.levels < FEWEST_LEVELS:
+    if found.white > EIGHT_BITS and found.levels < LIMITS.fewest_levels:
         return (
             f"the codes have {found.levels} levels between black and white, as 8-bit pictures have: import "
             "the original 16-bit files"
@@ -349,13 +366,13 @@ def _flag_bits(found: StoreCheck) -> str | None:
 
 
 def _flag_black(found: StoreCheck) -> str | None:
-    if found.clipped > CLIPPED:
+    if found.clipped > LIMITS.clipped:
         return (
             f"{found.clipped:.0%} of the pixels are at or below black, {found.black:g}: the black level is "
             "too high"
         )
-    bright = found.darkest - found.black > DARK * (found.white - found.black)
-    if bright and found.sampled >= FEW_PATCHES:
+    bright = found.darkest - found.black > LIMITS.dark * (found.white - found.black)
+    if bright and found.sampled >= LIMITS.few_patches:
         return (
             f"the darkest pixels have code {found.darkest:.0f}, far above black, {found.black:g}: the "
             "black level is probably too low"
@@ -364,7 +381,7 @@ def _flag_black(found: StoreCheck) -> str | None:
 
 
 def _flag_order(found: StoreCheck) -> str | None:
-    if found.misfit_reversed < BETTER * found.misfit:
+    if found.misfit_reversed < LIMITS.better * found.misfit:
         return (
             f"the sharpest slices agree with the labels counted from the other end (off by "
             f"{found.misfit_reversed:.1f} instead of {found.misfit:.1f} indices): the slices are in "
@@ -378,7 +395,7 @@ def _flag_min_depth(found: StoreCheck) -> str | None:
         return None
     if abs(found.depth_scale - 1) < 0.1:
         return None
-    if found.misfit_scaled > min(BETTER * found.misfit, found.misfit_shifted):
+    if found.misfit_scaled > min(LIMITS.better * found.misfit, found.misfit_shifted):
         return None
     told = "" if found.min_depth_m is None else f", as --min-depth {found.min_depth_m:g} makes them"
     fits = (
@@ -394,7 +411,7 @@ def _flag_min_depth(found: StoreCheck) -> str | None:
 
 def _flag_bias(found: StoreCheck) -> str | None:
     doubt = 1.25 * found.spread / np.sqrt(found.sampled)  # standard error of a median
-    if abs(found.bias) <= BIAS + 2 * doubt:
+    if abs(found.bias) <= LIMITS.bias + 2 * doubt:
         return None
     side = "nearer" if found.bias > 0 else "farther"
     return (
@@ -407,7 +424,7 @@ def _flag_axis(found: StoreCheck) -> str | None:
     cols, rows, doubt = found.disparity_cols, found.disparity_rows, found.disparity_doubt
     if cols is None or rows is None or doubt is None:
         return None
-    if abs(rows) > 2 * abs(cols) and abs(rows) > SURE * doubt:
+    if abs(rows) > 2 * abs(cols) and abs(rows) > LIMITS.sure * doubt:
         return (
             f"the views are apart along the rows ({rows:+.3f} pixels an index, along the columns "
             f"{cols:+.3f}): turn the pictures by a quarter"
@@ -420,7 +437,7 @@ def _flag_sign(found: StoreCheck) -> str | None:
     if cols is None or doubt is None:
         return None
     reverse = -1 if _flag_order(found) else 1
-    if reverse * cols >= -SURE * doubt:
+    if reverse * cols >= -LIMITS.sure * doubt:
         return None
     other = {"ccw": "cw", "cw": "ccw"}.get(found.rotate or "")
     remedy = f"turn the pictures the other way, --rotate {other}, or swap" if other else "swap"
@@ -428,6 +445,6 @@ def _flag_sign(found: StoreCheck) -> str | None:
 
 
 def _flag_few(found: StoreCheck) -> str | None:
-    if found.sampled >= FEW_PATCHES:
+    if found.sampled >= LIMITS.few_patches:
         return None
-    return f"the store has only {found.sampled} patches to judge by, fewer than {FEW_PATCHES}"
+    return f"the store has only {found.sampled} patches to judge by, fewer than {LIMITS.few_patches}"

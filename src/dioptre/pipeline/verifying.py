@@ -60,7 +60,7 @@ class Verified:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what was found as plain JSON."""
+        """Returns the outcome of the check as plain JSON."""
         return {
             "kind": self.kind,
             "parts": self.parts,

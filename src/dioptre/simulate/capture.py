@@ -41,7 +41,7 @@ JPEG_QUALITY = (70, 98)  # of processed pictures
 SHARPENING = (-0.6, 1.2)  # of processed pictures: a third of them are left as they are
 PERIOD_PX = (12.0, 160.0)  # of a pattern that repeats, fine pixels
 RIM = 2  # more columns and rows are rendered than a patch has: the native rows above and below
-SPARE = 2.0  # indices that the lens may go beyond its ladder, and a slanted surface beyond its median
+SPARE = 2.0  # indices that the lens may go beyond its grid, and a slanted surface beyond its median
 SIDE_MOTION_PX = 3.0  # deviation of the optical axis over a stack
 
 
@@ -88,7 +88,7 @@ class Patch:
             fractional indices in rising order, beyond the ends too; the lens's median error is in them. None
             without anything to focus on.
         sharp_share: The share of the patch that each of them covers.
-        beyond: Indices that the median lies beyond the ladder: 0 inside, negative beyond its far end,
+        beyond: Indices that the median lies beyond the grid: 0 inside, negative beyond its far end,
             positive beyond its near end.
         focusable: Whether there is anything to focus on (`visibility`).
         lens_error: Median error of the lens over the stack, in indices, positive towards near.
@@ -122,7 +122,7 @@ def draw_surfaces(
     count: int = 4,
     size: int = 1024,
 ) -> list[Square]:
-    """Returns what a scene's surfaces look like, on the fine grid; their mean together is 1."""
+    """Returns the textures of a scene's surfaces, on the fine grid; their mean together is 1."""
     pictures = []
     for _ in range(count):
         if photographs and rng.random() < PHOTOGRAPHS:
@@ -343,7 +343,7 @@ def _smooth(n: int, rng: np.random.Generator) -> Square:
 
 
 def side_motion(n: int, rng: np.random.Generator) -> Float[np.ndarray, "n 2"]:
-    """Returns where the optical axis meets the frame at each slice: a smooth path and some jitter."""
+    """Returns the offset of the optical axis at each slice, in pixels: a smooth path and some jitter."""
     knots = rng.normal(0, SIDE_MOTION_PX / 2, (4, 2)).cumsum(axis=0)
     knots -= knots.mean(axis=0)
     path = np.stack(

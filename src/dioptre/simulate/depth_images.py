@@ -26,7 +26,7 @@ from dioptre.simulate.surface_texture import silhouette
 
 SURFACES: Final = (1, 5)  # from, to
 BENT: Final = 0.4  # how often a surface is slanted or curved
-FLATTER: Final = 0.5  # than the surface of a patch: a wide one would leave the ladder
+FLATTER: Final = 0.5  # than the surface of a patch: a wide one would leave the grid
 SMALLEST: Final = 0.3  # of the picture: what stands in front belongs to a part of it
 
 
@@ -109,7 +109,7 @@ def draw_wide_scene(
 
 
 def _draw_shape(n: int, size: int, rng: np.random.Generator) -> Square:
-    """Returns where a surface is, anywhere in the picture."""
+    """Returns the cover of a surface, 0 to 1, at a random place in the picture."""
     part = round(FINE * size * float(rng.uniform(SMALLEST, 1.0)))
     aside = n // 5
     y, x = rng.integers(0, 2 * aside + 1, 2)

@@ -82,7 +82,7 @@ def _part(
 
 
 def _front(nearness: Float32[np.ndarray, "n n"]) -> Bool[np.ndarray, "n n"] | None:
-    """Returns where the nearer of two groups of depths is; None if there is one group."""
+    """Returns the mask of the nearer of two groups of depths; None if there is one group."""
     levels = np.percentile(nearness, np.arange(5, 100, 5))
     gap = int(np.argmax(np.diff(levels)))
     if levels[gap + 1] - levels[gap] < GAP:

@@ -113,7 +113,7 @@ class PhoneOptics:
         return replace(self, radius_gain=1.0, far_side=1.0)
 
     def blur_gain(self, diameter_px: float) -> float:
-        """Returns how many times as large as the camera model says blur of a signed diameter is."""
+        """Returns the ratio of a device's blur to the camera model's, for a signed diameter in px."""
         return self.radius_gain * (self.far_side if diameter_px < 0 else 1.0)
 
     @property
@@ -133,7 +133,7 @@ class PhoneOptics:
     def shading_within(
         self, camera: CameraModel, at: Field, size: int
     ) -> Float32[np.ndarray, "2 {size} {size}"]:
-        """Returns how much brighter than in its middle a patch's left and right view are elsewhere in it.
+        """Returns the shading of a patch's left and right view, relative to its middle.
 
         It is bilinear between the corners, which is what the shading is over so short a way.
         """

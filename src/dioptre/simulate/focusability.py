@@ -28,8 +28,8 @@ def focus_contrast(
     Args:
         scene: What is there.
         view: Where it is seen from; `breathing` 0.
-        grid: The ladder.
-        depth: Where the best focus is, in dioptres; held at the ends of the ladder.
+        grid: The grid.
+        depth: Where the best focus is, in dioptres; held at the ends of the grid.
         gain: Exposure.
         noise: The sensor's.
     """

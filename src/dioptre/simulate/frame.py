@@ -32,8 +32,8 @@ from dioptre.simulate.world import KINDS, Surface, World
 TILE = 200  # rows and columns of a tile, pixels, as far as the frame's size allows
 OVERLAP = 32  # pixels that neighbouring tiles share, at least
 AXIS_PX = 24.0  # how far the optical axis may wander, and what blur at half resolution takes more
-NEARER_INDICES = 8.0  # beyond the ladder, from which on blur grows no more: `View.margin` allows 9
-SPARE_INDICES = 2.0  # that the lens may go beyond its ladder
+NEARER_INDICES = 8.0  # beyond the grid, from which on blur grows no more: `View.margin` allows 9
+SPARE_INDICES = 2.0  # that the lens may go beyond its grid
 PROBE = 2  # pixels between the rays that look for what a tile can see
 
 Origin = tuple[int, int]
@@ -71,7 +71,7 @@ class WorldView:
 
     @property
     def focal_px(self) -> float:
-        """Focal length at the far end of the ladder, pixels."""
+        """Focal length at the far end of the grid, pixels."""
         return self.phone.focal_gain * reference_focal_px(self.camera)
 
     @cached_property
@@ -224,7 +224,7 @@ def _flattened(
 
 
 def true_depth(seen: WorldView, step: int = 1) -> Float32[np.ndarray, "map_row map_col"]:
-    """Returns the dioptres of what is seen in front, at the far end of the ladder.
+    """Returns the dioptres of what is seen in front, at the far end of the grid.
 
     Args:
         seen: From where.

@@ -1,6 +1,6 @@
 """Where surfaces lie in depth: planes that face the camera, slanted and curved ones, things before others.
 
-Depths are dioptres. A prior says where on the ladder a scene is; some scenes may lie beyond its ends.
+Depths are dioptres. A prior says where on the grid a scene is; some scenes may lie beyond its ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from dioptre.simulate.surface_texture import silhouette
 from dioptre.stack import Picture
 
 KINDS = {"plane": 0.36, "slant": 0.26, "curve": 0.1, "two": 0.2, "three": 0.08}  # how often each is
-FARTHEST_BEYOND = 14.0  # indices beyond an end of the ladder, at most
+FARTHEST_BEYOND = 14.0  # indices beyond an end of the grid, at most
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Layout:
     """How scenes are laid out in depth.
 
     Attributes:
-        prior: Where on the ladder scenes are.
-        beyond: How often one lies farther or nearer than the ladder reaches, each half of the time. What lies
-            far beyond the far end has negative dioptres: on a ladder that begins nearer it is a real thing,
+        prior: Where on the grid scenes are.
+        beyond: How often one lies farther or nearer than the grid reaches, each half of the time. What lies
+            far beyond the far end has negative dioptres: on a grid that begins nearer it is a real thing,
             and blur depends on differences alone.
         tilt_indices: Deviation of the depth over a slanted or curved patch, in indices.
         gap_indices: Mean distance in depth of a layer from the one before it, in indices.
@@ -44,7 +44,7 @@ def mean_step(grid: FocusGrid) -> float:
 
 
 def beyond(grid: FocusGrid, depth: float) -> float:
-    """Returns how many indices a depth lies beyond the end of a ladder.
+    """Returns the distance of a depth beyond the end of a grid, in indices.
 
     It is 0 up to half a step beyond an end, where the end is the nearest position still; negative beyond the
     far end, positive beyond the near end.
@@ -61,7 +61,7 @@ def depth_to_index(grid: FocusGrid, depth: Reals) -> Reals:
 
 
 def draw_depth(grid: FocusGrid, layout: Layout, rng: np.random.Generator) -> float:
-    """Returns the depth of a scene: on the ladder, or beyond one of its ends."""
+    """Returns the depth of a scene: on the grid, or beyond one of its ends."""
     step = mean_step(grid)
     farthest, nearest = max(0.0, float(grid.dioptres[0]) - step / 2), float(grid.dioptres[-1]) + step / 2
     along, leaves, side = layout.prior.draw(rng), rng.random(), rng.random()

@@ -21,7 +21,7 @@ from dioptre.optics import CameraModel, extension_to_focus_um, focus_to_extensio
 class Actuator:
     """How far a lens strays from its commanded position, as standard deviations in micrometres.
 
-    The defaults spread the stacks of one device by 1.6 indices of the published ladder, and those of many by
+    The defaults spread the stacks of one device by 1.6 indices of the published grid, and those of many by
     1.8, since each keeps a bias of its own.
 
     Attributes:
@@ -53,7 +53,7 @@ class Actuator:
 def sweep(
     camera: CameraModel, actuator: Actuator, device_bias: float, rng: np.random.Generator
 ) -> Float[np.ndarray, " n"]:
-    """Returns where the lens really is focused, in dioptres, at each position of a sweep from far to near.
+    """Returns the true focus at each position of a sweep from far to near, in dioptres.
 
     Args:
         camera: Its grid holds the commanded positions.
@@ -98,10 +98,10 @@ class VoiceCoil:
         self._jitter_um = self._swing_um = self._since_s = 0.0
 
     def move(self, index: int, wait_s: float) -> float:
-        """Returns where the lens is focused, in dioptres, so long after it was sent to a position.
+        """Returns the focus of the lens in dioptres, some time after it was sent to a position.
 
         Args:
-            index: Of the ladder.
+            index: Of the grid.
             wait_s: Seconds after the command; after one to where it is, the ringing of the last move goes on.
         """
         actuator, command = self.actuator, self._command_um(index)
@@ -117,7 +117,7 @@ class VoiceCoil:
         return float(extension_to_focus_um(self.camera, here + self.offset_um + self._jitter_um + swing))
 
     def rest(self, index: int) -> float:
-        """Returns where the lens comes to rest without play and jitter, in dioptres."""
+        """Returns the focus at which the lens comes to rest without play and jitter, in dioptres."""
         return float(extension_to_focus_um(self.camera, self._command_um(index) + self.offset_um))
 
     def _command_um(self, index: int) -> float:
@@ -127,9 +127,9 @@ class VoiceCoil:
 
 
 def index_errors(camera: CameraModel, focus: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """Returns how many indices each slice's true focus lies beyond the commanded one, towards near.
+    """Returns the error of each slice's true focus against the commanded one, in indices towards near.
 
-    A mean step of the ladder counts as one index, also beyond its ends.
+    A mean step of the grid counts as one index, also beyond its ends.
     """
     step = np.gradient(camera.grid.dioptres)
     return (focus - camera.grid.dioptres) / step

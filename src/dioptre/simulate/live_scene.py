@@ -105,7 +105,7 @@ def draw_target(
     light: str = "normal",
     size: int = 128,
 ) -> LiveScene:
-    """Returns a textured plane that faces the middle of a phone, in focus in the middle of its ladder.
+    """Returns a textured plane that faces the middle of a phone, in focus in the middle of its grid.
 
     In normal light it is lit as a target should be: neither dim nor near white.
 

@@ -33,7 +33,7 @@ def sharp_picture(seen: WorldView, origin: Origin, shape: tuple[int, int]) -> tu
     """Returns the light of a part of the frame without blur, and its depth in dioptres.
 
     Args:
-        seen: What, and from where; at the far end of the ladder.
+        seen: What, and from where; at the far end of the grid.
         origin: First row and column of the part; it may reach beyond the frame.
         shape: Rows and columns.
     """
@@ -87,7 +87,7 @@ def contrast(
 def certain(
     light: Picture, depth: Picture, exposure: float, noise: Noise, factor: int
 ) -> Bool[np.ndarray, "_ _"]:
-    """Returns where a rig would be sure of its depth, for each working pixel.
+    """Returns the mask of working pixels at which a rig would be sure of its depth.
 
     Args:
         light: See `contrast`.

@@ -36,7 +36,7 @@ class PointSpread:
     at: Field
 
     def half(self, diameter_px: float) -> int:
-        """Returns how many pixels the kernels of a blur diameter reach from their centre."""
+        """Returns the half-width of the kernels of a blur diameter, in pixels."""
         return int(np.ceil(REACH * abs(diameter_px * self.device.blur_gain(diameter_px)) / 2)) + 2
 
     def kernels(self, diameter_px: float, half: int | None = None) -> Float32[np.ndarray, "2 n n"]:
@@ -111,8 +111,3 @@ def pupil_light(
     depth = device.split_depth - 0.06 * min(1.0, far / 588)
     left = 0.5 - depth * np.tanh((ux - device.split_centre + 0.12 * hx / 588) / device.split_width)
     return np.stack([light * left, light * (1 - left)])
-
-
-def dual_pixel_psf(diameter_px: float) -> Float32[np.ndarray, "2 n n"]:
-    """Returns both views' kernels in the middle of the measured phone's field; their mean sums to one."""
-    return PointSpread(CameraModel.pixel3(), PhoneOptics(), (0.0, 0.0)).kernels(diameter_px)

@@ -57,11 +57,11 @@ class PatchView:
         return self.spread.camera
 
     def margin(self, shift_px: float = 0.0, beyond: float = 0.0) -> int:
-        """Returns how many pixels a scene must reach beyond the patch: blur, breathing, side motion.
+        """Returns the margin of a scene around the patch in pixels: blur, breathing, side motion.
 
         Args:
             shift_px: How far the optical axis wanders.
-            beyond: How many indices beyond the ends of the ladder things may lie.
+            beyond: How many indices beyond the ends of the grid things may lie.
         """
         camera = self.camera
         far, near = float(camera.grid.dioptres[0]), float(camera.grid.dioptres[-1])
@@ -78,7 +78,7 @@ class PatchView:
         return float(focus_to_magnification(self.camera, float(self.camera.grid.dioptres[0])))
 
     def magnification(self, focus: float) -> float:
-        """Returns the image's scale relative to the far end of the ladder."""
+        """Returns the image's scale relative to the far end of the grid."""
         return 1 + self.breathing * (float(focus_to_magnification(self.camera, focus)) / self._reference - 1)
 
 
@@ -152,7 +152,7 @@ def sample(
     principal_point: tuple[float, float],
     border: int,
 ) -> Float32[np.ndarray, "r c"]:
-    """Returns what of a layer falls on the patch's pixels and `border` more on every side, without blur."""
+    """Returns a layer on the patch's pixels and `border` more on every side, without blur."""
     (px, py), (ax, ay) = principal_point, view.spread.at
     first = -border - (view.size - 1) / 2  # of the sampled pixels, from the patch's centre
     middle = FINE * (margin + view.size / 2) - 0.5  # of the picture, on its own grid
@@ -218,7 +218,7 @@ def _blur_surface(
 def kernel_levels(
     view: PatchView, diameters: Float[np.ndarray, "rows cols"]
 ) -> tuple[Int[np.ndarray, "_ _"], Float32[np.ndarray, "level 2 n n"], int, bool]:
-    """Returns which pair of kernels each pixel gathers with, the pairs, and how far they reach.
+    """Returns the number of each pixel's pair of kernels, the pairs, and their half-width in pixels.
 
     The last value is whether all this is about pixels twice as large, with a spare rim: wide blur is.
     """

@@ -264,7 +264,7 @@ def _shadows(clutter: Clutter, size: int, rng: np.random.Generator) -> Square:
 
 
 def silhouette(n: int, size: int, rng: np.random.Generator) -> Bool[np.ndarray, "{n} {n}"]:
-    """Returns where something stands in front: a part of the middle `size` of n x n fine pixels.
+    """Returns the mask of something in front: a part of the middle `size` of n x n fine pixels.
 
     It is a thing of any shape, or one that is larger than all that is seen and has a long edge.
     """

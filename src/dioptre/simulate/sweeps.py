@@ -62,7 +62,7 @@ def take_sweep(
     rng: np.random.Generator,
     executor: Executor | None = None,
 ) -> WholeSweep:
-    """Returns what a phone takes of a world, from the far end of its ladder to the near one.
+    """Returns the frames of a phone before a world, from the far end of its grid to the near one.
 
     The camera's axis is where it is on the average of the sweep.
 
@@ -80,7 +80,7 @@ def take_sweep(
 def draw_sweep(
     seen: WorldView, light: Light, conditions: Conditions, rng: np.random.Generator
 ) -> tuple[Float[np.ndarray, " slice"], Float[np.ndarray, "slice 2"], Float32[np.ndarray, " slice"]]:
-    """Returns where the lens goes, where its axis meets the frame, and the exposure of each slice."""
+    """Returns the focus, the offset of the optical axis in pixels, and the exposure of each slice."""
     focus = sweep(seen.camera, conditions.actuator, seen.phone.device.lens_bias, rng)
     axis = conditions.side_motion * side_motion(len(focus), rng)
     axis -= axis.mean(axis=0)

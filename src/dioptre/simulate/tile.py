@@ -100,7 +100,7 @@ def _gather(
 
 
 def _state(alpha: AnyPicture, half: int) -> UInt8[np.ndarray, "_ _"]:
-    """Returns what each pixel can see of a layer if light comes from no farther than `half` pixels."""
+    """Returns, for each pixel, how it sees a layer if light comes from at most `half` pixels away."""
     reach = np.ones((2 * half + 1, 2 * half + 1), np.uint8)
     inner = slice(half, -half)
     near = cv2.dilate((alpha > PRESENT).astype(np.uint8), reach)[inner, inner]

@@ -36,23 +36,47 @@ Matrix = Float[np.ndarray, "3 3"]
 
 KINDS: Final = {"board": 0, "box": 1, "cylinder": 2, "ball": 3}  # as the kernels number them
 SHARES: Final = {"board": 0.45, "box": 0.25, "cylinder": 0.18, "ball": 0.12}  # how often each is
-TABLE: Final = 0.6  # how often there is one
-THINGS: Final = (6, 14)  # from, to
-ROOM_THINGS: Final = (4, 10)  # in a room
-WALL_INDICES: Final = (0.5, 12.0)  # where its wall is on the ladder, positions from the far end
-FARTHEST: Final = 0.5  # of the ladder's far end, dioptres: no wall is farther
-TABLE_WALL: Final = 0.3  # of the ladder's near end: a nearer wall leaves no room for a table
-WALL_TILT: Final = 0.2  # deviation of its normal from the axis, radians
-BOARD_TILT: Final = 0.35
-THING_HALF: Final = (0.06, 0.42)  # of the sensor's columns
-DEEPEST: Final = 0.25  # half-size of a solid over its distance, at most
-APART_INDICES: Final = 1.5  # a thing is at least so much nearer than the wall
 PHONE_FOCAL_PX: Final = 1588.0  # of the phone that the sizes of clutter are for
 OUTLINE_PX: Final = 256  # rows and columns of an outline's mask
-LIGHT_PERIODS_PX: Final = (500.0, 1800.0)  # of light and shade on a surface, the sensor's pixels
 WIDTH_PX: Final = 0.3  # sigma of what pixels that are sums of finer ones blur: their own width
 LARGEST_PICTURE: Final = 2048  # fine pixels; beyond that it is mirrored on
 FULL: Final = np.ones((2, 2), np.float32)
+
+
+@dataclass(frozen=True)
+class RoomPlan:
+    """What a room holds, and where.
+
+    Attributes:
+        table: How often there is a table.
+        things: How many things there are: from, to.
+        room_things: The same in `draw_room`.
+        wall_indices: Where the wall is on the grid, positions from the far end.
+        farthest: Part of the grid's far end, in dioptres, that no wall is farther than.
+        table_wall: Part of the grid's near end: a nearer wall leaves no room for a table.
+        wall_tilt: Deviation of the wall's normal from the axis, radians.
+        board_tilt: The same of a board's.
+        thing_half: Half-size of a thing, over the sensor's columns: from, to.
+        deepest: Half-size of a solid over its distance, at most.
+        apart_indices: Positions by which a thing is nearer than the wall, at least.
+        light_periods_px: Of light and shade on a surface, the sensor's pixels: from, to.
+    """
+
+    table: float = 0.6
+    things: tuple[int, int] = (6, 14)
+    room_things: tuple[int, int] = (4, 10)
+    wall_indices: tuple[float, float] = (0.5, 12.0)
+    farthest: float = 0.5
+    table_wall: float = 0.3
+    wall_tilt: float = 0.2
+    board_tilt: float = 0.35
+    thing_half: tuple[float, float] = (0.06, 0.42)
+    deepest: float = 0.25
+    apart_indices: float = 1.5
+    light_periods_px: tuple[float, float] = (500.0, 1800.0)
+
+
+PLAN: Final = RoomPlan()
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +151,7 @@ def draw_world(
     What stands where does not depend on the frame: a part of the sensor sees a part of the same things.
 
     Args:
-        camera: Its ladder decides how far things are, and its sensor's whole field how large they are.
+        camera: Its grid decides how far things are, and its sensor's whole field how large they are.
         frame: Rows and columns that are looked at, which pictures shall cover.
         rng: Draws everything.
         conditions: What things are covered with, where they are and how they are lit.
@@ -158,21 +182,21 @@ def draw_world(
 
 
 def draw_places(camera: CameraModel, conditions: Conditions, rng: np.random.Generator) -> list[Surface]:
-    """Returns what stands before a camera, from front to back, not painted yet.
+    """Returns the shapes and places of things before a camera, from front to back, not painted yet.
 
     Between the wall and the things is where the prior has scenes, and things stand before the wall as far as
     the layers of a patch are apart: a part of a frame has the depths that a patch has.
     """
     grid, layout, step = camera.grid, conditions.layout, mean_step(camera.grid)
     wall_depth = draw_depth(grid, layout, rng) - step * layout.gap_indices / 2
-    wall_depth = max(wall_depth, FARTHEST * float(grid.dioptres[0]))
-    gaps = APART_INDICES + rng.exponential(layout.gap_indices, int(rng.integers(*THINGS)))
-    nearest = max(float(grid.dioptres[-1]), wall_depth + APART_INDICES * step)
+    wall_depth = max(wall_depth, PLAN.farthest * float(grid.dioptres[0]))
+    gaps = PLAN.apart_indices + rng.exponential(layout.gap_indices, int(rng.integers(*PLAN.things)))
+    nearest = max(float(grid.dioptres[-1]), wall_depth + PLAN.apart_indices * step)
     depths = np.sort(np.minimum(wall_depth + step * gaps, nearest))[::-1]
     things = [draw_thing(camera, float(depth), rng, wall_depth) for depth in depths]
     wall = _wall(wall_depth, rng)
-    roomy = wall_depth < TABLE_WALL * float(grid.dioptres[-1])
-    table = [draw_table(camera, wall_depth, rng)] if rng.random() < TABLE and roomy else []
+    roomy = wall_depth < PLAN.table_wall * float(grid.dioptres[-1])
+    table = [draw_table(camera, wall_depth, rng)] if rng.random() < PLAN.table and roomy else []
     return [*things, *table, wall]
 
 
@@ -182,18 +206,18 @@ def draw_room(camera: CameraModel, conditions: Conditions, rng: np.random.Genera
     Near things against far ones tell poses, so that this is what a rig is set up before.
     """
     far, step = float(camera.grid.dioptres[0]), mean_step(camera.grid)
-    wall_depth = far + step * float(rng.uniform(*WALL_INDICES))
+    wall_depth = far + step * float(rng.uniform(*PLAN.wall_indices))
     wall = _wall(wall_depth, rng)
-    count = int(rng.integers(*ROOM_THINGS))
-    nearest = max(wall_depth + APART_INDICES * step, far)
+    count = int(rng.integers(*PLAN.room_things))
+    nearest = max(wall_depth + PLAN.apart_indices * step, far)
     depths = [max(draw_depth(camera.grid, conditions.layout, rng), nearest) for _ in range(count)]
     things = [draw_thing(camera, depth, rng) for depth in sorted(depths, reverse=True)]
-    table = [draw_table(camera, wall_depth, rng)] if rng.random() < TABLE else []
+    table = [draw_table(camera, wall_depth, rng)] if rng.random() < PLAN.table else []
     return [*things, *table, wall]
 
 
 def _wall(depth: float, rng: np.random.Generator) -> Surface:
-    return _board(np.array([0.0, 0.0, 1 / depth]), _turned(rng, WALL_TILT), np.zeros(3), FULL)
+    return _board(np.array([0.0, 0.0, 1 / depth]), _turned(rng, PLAN.wall_tilt), np.zeros(3), FULL)
 
 
 def _shrunk(picture: Float32[np.ndarray, "n n"], factor: int) -> Float32[np.ndarray, "m m"]:
@@ -221,16 +245,16 @@ def draw_thing(camera: CameraModel, depth: float, rng: np.random.Generator, behi
     """
     focal, (rows, cols) = reference_focal_px(camera), camera.frame
     kind = str(rng.choice(list(SHARES), p=list(SHARES.values())))
-    half = log_uniform(rng, *THING_HALF) * cols / focal  # over the distance of the middle
+    half = log_uniform(rng, *PLAN.thing_half) * cols / focal  # over the distance of the middle
     room = 1 - behind / depth
-    kind = kind if room > THING_HALF[0] * cols / focal else "board"
-    half = half if kind == "board" else min(half, DEEPEST, room)
+    kind = kind if room > PLAN.thing_half[0] * cols / focal else "board"
+    half = half if kind == "board" else min(half, PLAN.deepest, room)
     distance = 1 / depth / (1.0 if kind == "board" else 1 - half)
     across = rng.uniform(-0.55, 0.55, 2) * (cols, rows) / focal
     place = distance * np.array([across[0], across[1], 1.0])
     size = distance * half
     if kind == "board":
-        tilt = min(BOARD_TILT, room / (2 * half))
+        tilt = min(PLAN.board_tilt, room / (2 * half))
         return _board(place, _turned(rng, tilt), np.array([size, size, 0.0]), _outline(rng))
     if kind == "ball":
         return _solid(kind, place, np.eye(3), np.full(3, size))
@@ -293,7 +317,7 @@ def _light(n: int, lighting: Lighting, rng: np.random.Generator) -> Float32[np.n
     along = np.arange(n, dtype=np.float64)
     logarithm = np.zeros((n, n))
     for wave in range(2):
-        period = FINE * log_uniform(rng, *LIGHT_PERIODS_PX)
+        period = FINE * log_uniform(rng, *PLAN.light_periods_px)
         phase = along / period * 2 * np.pi + float(rng.uniform(0, 2 * np.pi))
         swing = steep * period / (2 * np.pi) * np.sqrt(2)
         logarithm += swing * np.sin(phase)[:, None] if wave else swing * np.sin(phase)[None, :]

@@ -23,7 +23,7 @@ STACK_NAMES = ("stack", "pixels")  # what an .npz with several arrays calls its 
 
 
 def open_array(path: Path, wanted: Wanted = ALL) -> Volume:
-    """Returns what an .npy or .npz file holds.
+    """Returns the stack of an .npy or .npz file, opened.
 
     Raises:
         StackFileError: If it holds no stack, or several, or is damaged.
@@ -73,7 +73,7 @@ def _stack_name(path: Path, names: list[str]) -> str:
 
 
 def member_bytes(archive: zipfile.ZipFile, name: str) -> int:
-    """Returns how many bytes an array of an .npz takes.
+    """Returns the size of an array of an .npz, in bytes.
 
     Raises:
         KeyError: If it holds no such array.
@@ -89,7 +89,7 @@ def member_bytes(archive: zipfile.ZipFile, name: str) -> int:
 
 
 def array_bytes(begin: bytes) -> tuple[int, int, tuple[int, ...]]:
-    """Returns how many bytes the array of an .npy takes, how many its head does, and its shape.
+    """Returns the size of an .npy's array and of its header, in bytes, and the array's shape.
 
     Args:
         begin: The first MOST_HEADER bytes of the file, or all of it.

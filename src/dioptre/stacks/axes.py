@@ -82,7 +82,7 @@ class Wanted:
                 )
 
     def number_of(self, letter: str) -> str | int | None:
-        """Returns which one along an axis of MEMBERS is wanted; None for all."""
+        """Returns the index that is wanted along an axis of MEMBERS; None for all."""
         return {"P": self.position, "T": self.time, "C": self.channel}[letter]
 
 

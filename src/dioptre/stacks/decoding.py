@@ -76,7 +76,7 @@ def decode_picture(data: bytes, name: str) -> CodedPicture:
 
 
 def _decode(data: bytes, name: str, how: int) -> Shaped[np.ndarray, "..."] | None:
-    """Returns what OpenCV makes of a picture of the kinds that it may read; None for nothing.
+    """Returns a picture decoded by OpenCV, if it is of a kind that it may read; None if it cannot.
 
     Raises:
         StackFileError: If it would take too much memory.
@@ -96,7 +96,7 @@ def _decode(data: bytes, name: str, how: int) -> Shaped[np.ndarray, "..."] | Non
 
 
 def _tiff_bytes(data: bytes) -> int:
-    """Returns how many bytes the first page of a TIFF takes, or one of its tiles; 0 if nobody can tell.
+    """Returns the size of the first page of a TIFF, or of one of its tiles, in bytes; 0 if unknown.
 
     OpenCV counts pixels alone, which may be of 32 bytes, and not those of a tile, which may be larger than
     the picture.
@@ -200,7 +200,7 @@ def green(picture: Shaped[np.ndarray, "..."]) -> Shaped[np.ndarray, "..."]:
 
 
 def green_channel(channels: int) -> int:
-    """Returns where green is: second of three or four colours in either order; grey comes before alpha."""
+    """Returns the index of green: the second of three or four colours, the first of grey and alpha."""
     return 1 if channels in (3, 4) else 0
 
 

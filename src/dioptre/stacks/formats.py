@@ -171,7 +171,7 @@ def _expanded(path: Path) -> Iterator[Path]:
         return
     found = in_order([Path(one) for one in glob.glob(str(path))])  # noqa: PTH207 (of any root)
     if not found:
-        raise StackFileError(f"no file or folder is called {path}; a stack is {ACCEPTED}")
+        raise StackFileError(f"no file or folder is called {path}")
     yield from found
 
 
@@ -195,7 +195,7 @@ def _open(path: Path, wanted: Wanted) -> list[Pictures]:
     """Returns the stacks of one folder or file."""
     with naming_what_fails(path):
         if not path.exists():
-            raise StackFileError(f"there is no file or folder {path}; a stack is {ACCEPTED}")
+            raise StackFileError(f"there is no file or folder {path}")
         if path.is_dir() and not is_microscope_file(path):
             return _open_folder(path, wanted)
         for form in FORMATS:

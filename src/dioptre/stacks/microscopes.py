@@ -37,7 +37,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 
 
 def reader_elsewhere(suffix: str) -> str | None:
-    """Returns what would read a format that is not read here, if that is known."""
+    """Returns advice on a format that is not read here; None if there is none."""
     return ELSEWHERE.get(suffix.lower())
 
 
@@ -48,7 +48,7 @@ def is_microscope_file(path: Path) -> bool:
 
 
 def open_microscope(path: Path, wanted: Wanted = ALL) -> Volume:
-    """Returns what such a file holds.
+    """Returns the stacks of a microscope's file, opened.
 
     Raises:
         StackFileError: If it is damaged, or holds no pictures.

@@ -56,7 +56,7 @@ class Window(NamedTuple):
         return picture[(..., *self.slices)]
 
     def inside(self, other: "Window") -> "Window":
-        """Returns where this window lies in a cut of another one that holds it."""
+        """Returns this window in the coordinates of another one that holds it."""
         top, left = self.top - other.top, self.left - other.left
         return Window(top, left, top + self.shape[0], left + self.shape[1])
 

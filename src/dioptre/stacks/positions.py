@@ -47,7 +47,7 @@ Positions = Float[np.ndarray, "n"]
 
 
 def read_positions(text: str, names: Sequence[str]) -> tuple[Positions, str | None]:
-    """Returns where the lens was at each slice, as the user said it, and the unit; None if he named none.
+    """Returns the position of each slice as the user gave it, and its unit; None without a unit.
 
     Args:
         text: As the module says. In a file, a header line, empty lines and lines that begin with # do not
@@ -105,7 +105,7 @@ def _numbers_of(text: str, names: Sequence[str], told: str, missing: bool = Fals
 
 
 def _count(start: float, step: float, end: float, told: str) -> int:
-    """Returns how many positions lead from START by STEP to END, END included."""
+    """Returns the number of positions from START by STEP to END, END included."""
     steps = (end - start) / step if step else np.nan
     if not (0 <= steps < MOST_POSITIONS and abs(steps - round(steps)) < 1e-6):
         raise StackFileError(f"{told}: from {start:g} no whole number of steps of {step:g} leads to {end:g}")

@@ -32,7 +32,7 @@ MICROMETRES: Final = {
 
 
 def open_tiff(path: Path, wanted: Wanted = ALL) -> Volume:
-    """Returns what a TIFF file holds.
+    """Returns the stacks of a TIFF file, opened.
 
     Raises:
         StackFileError: If it holds no stack, or several that are not alike, or is damaged.
@@ -50,7 +50,7 @@ def open_tiff(path: Path, wanted: Wanted = ALL) -> Volume:
 
 
 def count_pages(path: Path) -> int:
-    """Returns how many pages a TIFF has, without thumbnails; 0 if it is damaged, as decoding it will tell."""
+    """Returns the number of a TIFF's pages, without thumbnails; 0 if it is damaged."""
     import tifffile  # noqa: PLC0415 (start-up time)
 
     tiff: Any

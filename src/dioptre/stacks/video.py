@@ -71,7 +71,7 @@ class _Film:
         self._next = 0
 
     def count(self) -> int:
-        """Returns how many frames there are: as they are counted, as what the head tells is a guess."""
+        """Returns the number of frames, counted: the number in the header is a guess."""
         n = 0
         with quiet_readers():
             while self._capture.grab():

@@ -154,7 +154,7 @@ class CaptureWriter:
 
         Args:
             name: The capture: letters, digits, "-", "_" and ".".
-            index: Position of the ladder.
+            index: Position of the grid.
             view: 0, or 1 for the right one of two.
             codes: Native codes, landscape.
 
@@ -295,7 +295,7 @@ def _corners(table: pa.Table) -> Int[np.ndarray, "patch 2"]:
 
 
 def _hashed_lines(manifest: Mapping[str, Any]) -> list[str]:
-    """Returns what goes into the hash of the whole store, as the head of this module describes it."""
+    """Returns the lines that the store's hash is made of, as the head of this module describes it."""
     return [canonical(manifest[entry]) for entry in HASHED]
 
 
@@ -349,7 +349,7 @@ class CaptureReader:
                 capture.pages.check_runs(runs)  # just after: they are in the processor's cache
 
     def checks(self, table: pa.Table) -> list[Check]:
-        """Returns what checks each file, as `PatchReader` says."""
+        """Returns a check of each file, as `PatchReader` describes it."""
         captures = self._manifest["captures"]
         return [
             *(partial(self._verify_capture, name, hashes) for name, hashes in captures.items()),

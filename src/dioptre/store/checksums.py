@@ -84,7 +84,7 @@ def read_sums(path: Path, size: int) -> Sums:
 
 
 def no_pages() -> KernelPages:
-    """Returns what kernels take for a file without checksums, of the same types."""
+    """Returns the empty arguments of kernels for a file without checksums, of the same types."""
     words = np.empty((0, WORDS), np.uint64)
     words.setflags(write=False)
     return words, WEIGHTS, np.empty(0, np.uint64), PAGE, np.empty(0, np.uint8)

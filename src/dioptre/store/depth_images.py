@@ -45,7 +45,7 @@ class DepthImageWriter:
 
     Attributes:
         path: The folder; made if it does not exist.
-        form: Ladder, size, black and white of the pictures.
+        form: Grid, size, black and white of the pictures.
         config: What decides them, as plain JSON.
         splits: The split of each shard.
     """
@@ -115,7 +115,7 @@ class DepthImages:
 
     @cached_property
     def form(self) -> StoreFormat:
-        """Ladder, size, black and white."""
+        """Grid, size, black and white."""
         with described_by(self.path, WHAT):
             return StoreFormat.from_json(self.manifest["format"])
 

@@ -23,7 +23,7 @@ class StoreFormat:
     """What all patches of a store have in common.
 
     Attributes:
-        grid: The ladder; a patch has one slice for each of its positions.
+        grid: The grid; a patch has one slice for each of its positions.
         size: Rows and columns of a patch.
         views: 1 for green, 2 for left and right.
         black: Code of black.
@@ -65,7 +65,7 @@ class StoreFormat:
         return len(self.grid), self.views, self.native_rows, self.size
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the format as plain JSON; the dioptres of an unknown ladder are null."""
+        """Returns the format as plain JSON; the dioptres of an unknown grid are null."""
         return {
             "dioptres": self.grid.to_json(),
             "size": self.size,

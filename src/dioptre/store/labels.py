@@ -118,7 +118,7 @@ def patch_medians(
 
 
 def map_factor(shape: tuple[int, ...], frame: FrameSize) -> int:
-    """Returns how many frame pixels a side of a map's pixel has: 4 for the published maps."""
+    """Returns the side of a map's pixel in frame pixels: 4 for the published maps."""
     factor = frame[0] // max(shape[0], 1)
     if len(shape) != 2 or factor < 1 or (shape[0] * factor, shape[1] * factor) != frame:
         raise InputError(
@@ -148,7 +148,7 @@ class Labels:
         corners: Where they are.
         depth: Median depth in dioptres; NaN where nothing is known.
         confidence: Median confidence, in [0, 1].
-        truth: Position of the ladder nearest in inverse depth; 0 where the depth is NaN.
+        truth: Position of the grid nearest in inverse depth; 0 where the depth is NaN.
     """
 
     corners: Corners
@@ -171,7 +171,7 @@ class Labels:
         Args:
             depth: In dioptres.
             confidence: In [0, 1]; where it is 0 (or NaN) the depth does not count.
-            grid: The ladder.
+            grid: The grid.
             frame: Rows and columns that the maps cover.
             size: Rows and columns of a patch.
             stride: From patch to patch.

@@ -147,7 +147,7 @@ def _myself() -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """Returns what a lock says of its owner, or None if it says nothing yet."""
+    """Returns the owner that a lock names; None while it names nobody."""
     try:
         owner = json.loads(_head(path))
     except (OSError, RecursionError, ValueError):

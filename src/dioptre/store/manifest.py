@@ -48,7 +48,7 @@ def plain_json(name: str, entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plan_of(kind: str, form: StoreFormat, config: Mapping[str, Any], **further: object) -> dict[str, Any]:
-    """Returns what must be the same when the writing of a store is resumed."""
+    """Returns the settings that must be the same when the writing of a store is resumed."""
     return {
         "kind": kind,
         "layout": LAYOUT,

@@ -136,7 +136,7 @@ def _is_cut_exr(data: bytes) -> bool:
 
 
 def _exr_bytes(data: bytes) -> int:
-    """Returns how many bytes a file's channels take at most; what is no header takes endlessly many."""
+    """Returns the most bytes that a file's channels can take; `sys.maxsize` for a damaged header."""
     try:
         entries, _ = _exr_header(data)
         left, top, right, bottom = struct.unpack("<4i", entries["dataWindow"])

@@ -57,12 +57,12 @@ class OwnCapture:
     Attributes:
         name: Name of the folder.
         camera: The camera.
-        grid: The ladder: the capture's own, or the camera's.
+        grid: The grid: the capture's own, or the camera's.
         scene: What it shows; all captures of a scene are in one split.
         split: "train", "validation" or "test".
         slices: Folder, TIFF or array of the pictures; of the left view, if there is `right`.
         right: The same of the right view, if it is kept apart.
-        order: "far-to-near" or "near-to-far": which end of the ladder the first picture is.
+        order: "far-to-near" or "near-to-far": which end of the grid the first picture is.
         black: Code of black.
         white: Code of white; None for the largest of the pictures' type.
         depth: The depth map, if there is one.
@@ -111,7 +111,7 @@ class OwnCapture:
 
     @classmethod
     def from_toml(cls, path: Path) -> "OwnCapture":
-        """Returns what a capture.toml says.
+        """Returns the settings in a capture.toml.
 
         Raises:
             FileError: If it cannot be read, or something is missing or wrong, in one sentence.
@@ -172,7 +172,7 @@ def read_codes(capture: OwnCapture) -> tuple[Codes, float]:
     """Returns the codes of a capture, far to near, and its white.
 
     Raises:
-        StackFileError: If pictures cannot be read, are not 8- or 16-bit codes, or do not fit the ladder, the
+        StackFileError: If pictures cannot be read, are not 8- or 16-bit codes, or do not fit the grid, the
             camera or each other.
     """
     pictures = read_pictures(capture.slices, wanted=Wanted(capture.axes))
@@ -182,7 +182,7 @@ def read_codes(capture: OwnCapture) -> tuple[Codes, float]:
     codes = _sixteen_bit(capture, codes)
     if len(codes) != len(capture.grid):
         raise StackFileError(
-            f"{capture.slices} has {len(codes)} slices, but the ladder has {len(capture.grid)} positions"
+            f"{capture.slices} has {len(codes)} slices, but the grid has {len(capture.grid)} positions"
         )
     if codes.shape[2:] != capture.camera.frame:
         raise StackFileError(
@@ -226,7 +226,7 @@ def own_labels(capture: OwnCapture, frame: FrameSize, size: int, stride: int) ->
     """Returns the labels of a capture: of all patches from its depth map, or those of its table.
 
     Raises:
-        FileError: If the map or the table cannot be read, or does not fit the frame or the ladder.
+        FileError: If the map or the table cannot be read, or does not fit the frame or the grid.
     """
     if capture.labels is not None:
         return read_table(capture.labels, capture.grid, frame, size)

@@ -27,7 +27,7 @@ class PackedFrame:
     """Where a packed frame is in its file, and how to unpack it.
 
     Attributes:
-        slice: Position of the ladder.
+        slice: Position of the grid.
         view: 0, or 1 for the right one of two.
         offset: Byte at which it begins.
         bits: Bits of a code, 1 to 16.
@@ -54,7 +54,7 @@ class PackedFrame:
 
 
 def packed_words(shape: tuple[int, int], bits: int) -> int:
-    """Returns how many words a packed frame of native rows and columns has."""
+    """Returns the number of words in a packed frame of native rows and columns."""
     rows, cols = shape
     return cols * -(-rows * bits // kernels.WORD_BITS)
 

@@ -90,7 +90,7 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def _table_bytes(metadata: pq.FileMetaData) -> int:
-    """Returns how many bytes a table takes at least, as its file tells: a value has one or more."""
+    """Returns the least size of a table in bytes, as its file tells: a value has one or more."""
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     stored = sum(group.total_byte_size for group in groups)
     return max(stored, metadata.num_rows * metadata.num_columns)

@@ -114,7 +114,7 @@ class StoreWriter:
         Args:
             number: Which shard.
             codes: Native codes of the patches that `patches` lists.
-            rows: For each patch the columns that `store.table` requires (truth is a position of the ladder;
+            rows: For each patch the columns that `store.table` requires (truth is a position of the grid;
                 row and col are its corner in the frame in pixels; where_x and where_y its centre, in [-1, 1])
                 and any further ones, text, numbers or bool: the same for all patches of a store.
 
@@ -174,7 +174,7 @@ def _hash_in(writer: ShardWriter, name: str, table: pa.Table) -> str:
 
 
 def _hashed_lines(manifest: Mapping[str, Any]) -> list[str]:
-    """Returns what goes into the hash of the whole store, as the head of this module describes it."""
+    """Returns the lines that the store's hash is made of, as the head of this module describes it."""
     return [canonical(manifest["format"]), canonical(manifest["config"]), *manifest["shards"]]
 
 
@@ -183,7 +183,7 @@ def _shard_name(number: int) -> str:
 
 
 def _npy_header(shape: tuple[int, ...]) -> bytes:
-    """Returns what an .npy file of codes begins with."""
+    """Returns the header of an .npy file of codes."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         file, {"descr": CODE.str, "fortran_order": False, "shape": tuple(shape)}
@@ -264,7 +264,7 @@ class ShardReader:
                     shard.prefetch(first + index, 1)
 
     def checks(self, table: pa.Table) -> list[Check]:
-        """Returns what checks each file, as `PatchReader` says."""
+        """Returns a check of each file, as `PatchReader` describes it."""
         hashes, count = self._manifest["shards"], -(-int(self._manifest["count"]) // self._shard_size)
         if len(hashes) != count:
             raise FileError(f"{self._path / MANIFEST} has {len(hashes)} shards, not {count}")

@@ -50,7 +50,7 @@ class PatchReader(Protocol):
 
         Args:
             rows: Which patches.
-            indices: Positions of the ladder.
+            indices: Positions of the grid.
             corners: Row and column at which the window begins in each patch; rows are whole native rows.
             out: As large as the windows.
 
@@ -59,7 +59,7 @@ class PatchReader(Protocol):
         """
 
     def checks(self, table: pa.Table) -> list[Check]:
-        """Returns what checks each file: it raises FileError if its bytes are not those that were written.
+        """Returns a check of each file: it raises FileError if the bytes are not those that were written.
 
         Raises:
             FileError: If the manifest does not tell which files there are.
@@ -173,7 +173,7 @@ class PatchStore:
 
         Args:
             rows: Which patches: rows of the table, in any order.
-            indices: Positions of the ladder: one list for all patches, or one row for each; None for all.
+            indices: Positions of the grid: one list for all patches, or one row for each; None for all.
             corners: Row and column at which a window begins in each patch; None for the first ones. Rows
                 begin where a native row does.
             size: Rows and columns of the windows; None for whole patches.
@@ -204,7 +204,7 @@ class PatchStore:
             check()
 
     def checks(self) -> list[Check]:
-        """Returns what checks each file of the store, one by one: it raises FileError as `verify` does."""
+        """Returns a check of each file of the store: it raises FileError as `verify` does."""
         if self._patches is None:
             return self._reader.checks(self.table)
         return open_patches(self.path).checks()

@@ -66,7 +66,7 @@ class Recording:
 
     @classmethod
     def read(cls, folder: Path) -> "Recording | None":
-        """Returns what a folder of pictures tells; None if it is no recording.
+        """Returns the recording in a folder of pictures; None if it is none.
 
         Raises:
             FileError: If it is one that cannot be understood.

@@ -65,7 +65,7 @@ class Schema:
 
 
 def depth_of(value: object, deepest: int = DEEPEST) -> int:
-    """Returns how deep lists and objects are in one another; beyond the deepest, one more than that."""
+    """Returns the depth of nested lists and objects; at most one more than the deepest allowed."""
     level, depth = [value], 0
     while depth <= deepest:
         inner: list[object] = []

@@ -189,7 +189,7 @@ def map_codes(path: Path, what: str, promised_by: str, measure: Callable[[Binary
 
 
 def check_codes(path: Path, memory: mmap.mmap, manifest: Mapping[str, Any]) -> CheckedPages | None:
-    """Returns what checks a file of codes as it is read; None of a store that has no checksums.
+    """Returns the pages of a file of codes, to be checked as they are read; None without checksums.
 
     Raises:
         FileError: If the checksums cannot be read, or are of a kind that this version does not know.

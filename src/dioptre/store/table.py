@@ -42,10 +42,10 @@ def rows_to_table(rows: Sequence[Row], positions: int) -> pa.Table:
     """Returns the checked rows as a table: the required columns first, then the others as they come.
 
     Args:
-        rows: For each patch the columns of REQUIRED (truth is a position of the ladder; row and col are its
+        rows: For each patch the columns of REQUIRED (truth is a position of the grid; row and col are its
             corner in the frame in pixels; where_x and where_y its centre, in [-1, 1]) and any further ones.
             Without any patch the table has the required columns only.
-        positions: How many positions the ladder has.
+        positions: How many positions the grid has.
 
     Raises:
         InputError: If a row does not belong in a store, or not to the others.

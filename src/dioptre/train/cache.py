@@ -16,7 +16,7 @@ Done = Callable[[int, int], None]  # told how many patches are done, and of how 
 
 
 def unwatched(_done: int, _all: int) -> None:
-    """Tells nobody."""
+    """Ignores the progress that it is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class FeatureCache:
 
     @property
     def positions(self) -> int:
-        """Positions of the ladder."""
+        """Positions of the grid."""
         return self.features.shape[1]
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ def cache_features(
     done: Done = unwatched,
     untold: float = 0.0,
 ) -> Shaped[np.ndarray, "all position feature"]:
-    """Returns what an encoder says of every look at some patches of a source; 0 for the others.
+    """Returns an encoder's features of every look at some patches of a source; 0 for the others.
 
     Args:
         source: Where the patches are.

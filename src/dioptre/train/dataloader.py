@@ -60,7 +60,7 @@ class LookSource(Protocol):
 
     @property
     def positions(self) -> int:
-        """Positions of the ladder."""
+        """Positions of the grid."""
         ...
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class LookSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class JoinedStores:
-    """The patches of several stores of one ladder and size, counted through."""
+    """The patches of several stores of one grid and size, counted through."""
 
     stores: tuple[PatchStore, ...]
 
@@ -101,11 +101,11 @@ class JoinedStores:
                     f"but {self.stores[0].path} has {first.views} of {first.size}"
                 )
             if not np.array_equal(store.format.grid.dioptres, first.grid.dioptres, equal_nan=True):
-                raise InputError(f"{store.path} has another ladder than {self.stores[0].path}")
+                raise InputError(f"{store.path} has another grid than {self.stores[0].path}")
 
     @property
     def positions(self) -> int:
-        """Positions of the ladder."""
+        """Positions of the grid."""
         return len(self.stores[0].format.grid)
 
     def __len__(self) -> int:
@@ -285,7 +285,7 @@ def some_slices(positions: int, counts: Sequence[tuple[int, float]], most: int) 
     """Returns looks at different positions, a random number of them in each batch.
 
     Args:
-        positions: Of the ladder.
+        positions: Of the grid.
         counts: How many looks, and how often.
         most: Looks in a batch at most, over all patches: with many looks there are fewer patches.
     """
@@ -315,7 +315,7 @@ class RandomOrTrails:
     def __call__(
         self, rng: np.random.Generator, rows: Int[np.ndarray, " batch"]
     ) -> Int[np.ndarray, "fewer slice"]:
-        """Returns which positions are seen of each patch: in a search, as many as it has come to."""
+        """Returns the positions that are seen of each patch: in a search, as many as it has come to."""
         if self.trails is None or rng.random() < 0.5:
             return self.random(rng, rows)
         return from_trails(self.trails)(rng, rows)[:, : rng.integers(1, self.trails.shape[2] + 1)]

@@ -37,8 +37,8 @@ from dioptre.train.networks.depth import DepthNet
 
 WHAT = "a depth network's training"
 RIDGE = 1e-5  # of the affine fit
-FLAT = 1.0  # mean steps of the ladder: a picture whose depth varies by less counts less
-GAUGE = 8.0  # mean steps of the ladder of defocus that a map has 1 for
+FLAT = 1.0  # mean steps of the grid: a picture whose depth varies by less counts less
+GAUGE = 8.0  # mean steps of the grid of defocus that a map has 1 for
 VALIDATION_SIZES = (128, 384)
 
 Defocus = Float[Tensor, "batch map_row map_col"]
@@ -203,7 +203,7 @@ def unexplained(maps: Float[Tensor, "batch _ _"], target: Defocus) -> Float[Tens
 
 
 def astray(maps: Float[Tensor, "batch _ _"], target: Defocus) -> Float[Tensor, ""]:
-    """Returns how far maps are from their targets, of which GAUGE count as 1, on average."""
+    """Returns the smooth L1 loss of maps, whose unit is GAUGE, against their targets."""
     return functional.smooth_l1_loss(maps, _pooled(target, maps) / GAUGE, beta=0.25)
 
 

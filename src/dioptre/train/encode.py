@@ -1,4 +1,4 @@
-"""What a network sees of a stack, and how moves become positions of the ladder.
+"""What a network sees of a stack, and how moves become positions of the grid.
 
 Pixels are a FocalStack's: linear, 0 black, 1 white. A look is one slice: one view (green) or two.
 """
@@ -74,7 +74,7 @@ def first_of_each(indices: Int[Tensor, "batch slice"]) -> Float[Tensor, "batch s
 
 
 def mixing(views: int) -> Float[Tensor, "plane view"]:
-    """Returns what planes are made of: green and, of two views, their difference, amplified."""
+    """Returns the mixing matrix of planes: green and, of two views, their difference, amplified."""
     return torch.tensor([[1.0]] if views == 1 else [[0.5, 0.5], [DIFFERENCE_GAIN, -DIFFERENCE_GAIN]])
 
 
@@ -127,7 +127,7 @@ def moves_to_positions(
     Args:
         moves: Log-probabilities of all 2n - 1 moves.
         indices: Where the lens was.
-        positions: Of the ladder.
+        positions: Of the grid.
 
     Returns:
         Beyond far, the positions, beyond near: as `dioptre.posterior` has them.
@@ -144,11 +144,11 @@ def moves_to_positions(
 def share_beyond(
     logs: Float[Tensor, "batch slice n_and_beyond"], indices: Int[Tensor, "batch slice"]
 ) -> Float[Tensor, "batch slice n_and_beyond"]:
-    """Returns what each of several looks says, so that it can be averaged with the others.
+    """Returns the log-probabilities of each of several looks, made such that they can be averaged.
 
     No move leads from the near end to beyond the far one, however far away the focus is: a look there can
     only say "the far end". Of what it says of an end, the part that it is farther away from that end than
-    the look closest to it, of the whole ladder, counts as beyond too. One look stays what it is.
+    the look closest to it, of the whole grid, counts as beyond too. One look stays what it is.
     """
     span = logs.shape[2] - 3
     far, near = indices - indices.amin(dim=1, keepdim=True), indices.amax(dim=1, keepdim=True) - indices

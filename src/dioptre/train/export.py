@@ -63,7 +63,7 @@ class Exported:
 
 
 def card_of(run: TrainingRun, decision: Decision | None = None) -> Card:
-    """Returns what a finished run's network is for, and how it is read: by default as its kind is."""
+    """Returns the model card of a finished run's network."""
     recipe = run.recipe
     return Card(
         problem=str(recipe.problem),

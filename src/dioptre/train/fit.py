@@ -193,7 +193,7 @@ class Feeds:
 def _looks(
     stores: JoinedStores, recipe: Recipe, after: Sequence[Path], out: Path, rank: Rank, done: Done
 ) -> Looks:
-    """Returns how looks are drawn: as the network's kind does, or where the steps before it have looked."""
+    """Returns the sampler of looks: the network kind's, or one that follows the steps before it."""
     kind = NETWORKS[recipe.network]
     if kind.looks(recipe, len(after)) < 2:  # one, WHOLE or ANY
         return kind.draw_looks(recipe, stores.positions)
@@ -290,7 +290,7 @@ class Training:
 
     @torch.no_grad()
     def validate(self, step: int) -> ValidationResult:
-        """Returns how well the network to keep does on validation patches."""
+        """Returns the loss and errors of the network to keep on validation patches."""
         network, kind = self.learner.answerer(), self.learner.kind
         losses, errors = [], []
         batches = -(-self.learner.settings.validate_patches // VALIDATION_BATCH)

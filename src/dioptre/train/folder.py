@@ -90,7 +90,7 @@ class TrainingRun:
 
     @property
     def positions(self) -> int:
-        """Positions of its ladder."""
+        """Positions of its grid."""
         return len(self.entries["format"]["dioptres"])
 
     @property
@@ -149,7 +149,7 @@ def open_run(path: Path) -> TrainingRun:
 
 
 def plan_of(recipe: Recipe, source: JoinedStores, builds_on: BuildsOn) -> dict[str, Any]:
-    """Returns what must be the same when a run is resumed."""
+    """Returns the settings that must be the same when a run is resumed."""
 
     def lineage_of(run: Path | None) -> dict[str, Any] | None:
         return None if run is None else open_run(run).lineage
@@ -189,7 +189,7 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def load_state(path: Path, device: torch.device) -> dict[str, Any] | None:
-    """Returns what `save_state` wrote, on a device; None if there is nothing yet.
+    """Returns the state that `save_state` wrote, on a device; None if there is none yet.
 
     Raises:
         FileError: If it is damaged, or something else. No code in it is run.

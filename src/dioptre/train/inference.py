@@ -87,7 +87,7 @@ class LazyInference:
 
     @torch.no_grad()
     def __call__(self, *given: Shaped[Tensor, "batch ..."]) -> Float[Tensor, "batch ..."]:
-        """Returns what the network answers."""
+        """Returns the outputs of the network."""
         shapes = tuple(one.shape[1:] for one in given)
         if shapes not in self.sessions:
             self.sessions[shapes] = inference_session(self.network, *given)

@@ -25,7 +25,7 @@ def start_network(recipe: Recipe, positions: int, start_from: Path | None) -> nn
 
     Args:
         recipe: What to train.
-        positions: Of the ladder.
+        positions: Of the grid.
         start_from: A finished run whose weights are taken where name and shape agree.
 
     Raises:

@@ -36,9 +36,9 @@ def soft_labels(
 def with_beyond(
     labels: Float[Tensor, "batch n"], target: Float[Tensor, " batch"]
 ) -> Float[Tensor, "batch n_and_beyond"]:
-    """Returns soft labels of a network that can tell that the focus lies beyond an end of the ladder.
+    """Returns soft labels of a network that can tell that the focus lies beyond an end of the grid.
 
-    A target that rounds to a position has its label on the ladder and nothing beyond; any other lies wholly
+    A target that rounds to a position has its label on the grid and nothing beyond; any other lies wholly
     beyond its end.
     """
     far, near = target < -0.5, target > labels.shape[1] - 0.5

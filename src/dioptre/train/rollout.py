@@ -33,7 +33,7 @@ def roll_out(
     done: Done = unwatched,
     batch: int = 16,
 ) -> Int[np.ndarray, "all start look"]:
-    """Returns where searches look, from every start of every patch, the position that they come to last.
+    """Returns the positions at which searches look, from every start of every patch, and their last answer.
 
     Args:
         source: Where looks are read.
@@ -73,7 +73,7 @@ def ask_network(
     Args:
         infer: What the network answers.
         device: Where it is computed.
-        positions: Of the ladder.
+        positions: Of the grid.
         decision: How its answer is read.
     """
 

@@ -21,7 +21,7 @@ from dioptre.train.recipe import Recipe
 def targets(source: JoinedStores, recipe: Recipe) -> Float[np.ndarray, " all"]:
     """Returns the true position of every patch: its label, or where the simulated lens was sharp.
 
-    A subject that a store knows to be out of the lens's reach has a position beyond the ladder, and a patch
+    A subject that a store knows to be out of the lens's reach has a position beyond the grid, and a patch
     with nothing to focus on none: NaN. The mean error of the lens is left in: a network can know that.
     """
     beyond = source.column("beyond") if source.has_column("beyond") else 0.0
@@ -54,7 +54,7 @@ class Supervision:
 
     Attributes:
         recipe: What to train.
-        positions: Of the ladder.
+        positions: Of the grid.
         teacher: Whose posterior is learned too; None for the label alone.
     """
 
@@ -81,7 +81,7 @@ def match_beyond(
 ) -> Float[Tensor, "batch _"]:
     """Returns a teacher's posterior for a network that can tell what lies beyond the ends, or cannot.
 
-    To one that cannot, the focus is on the ladder; from one that cannot, nothing is learned of beyond.
+    To one that cannot, the focus is on the grid; from one that cannot, nothing is learned of beyond.
     """
     tells = probabilities.shape[1] == positions + 2
     if tells == beyond:

@@ -2,9 +2,10 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
 
 from dioptre.train.networks.looks import LooksNet
-from dioptre.train.networks.mobilenet import CHUNK, InvertedResidual, multiply_adds, scale_channels
+from dioptre.train.networks.mobilenet import CHUNK, InvertedResidual, scale_channels
 from dioptre.train.networks.move import MoveNet
 from dioptre.train.networks.one_hot import OneHotNet
 from tests.train.conftest import looks
@@ -12,6 +13,14 @@ from tests.train.conftest import looks
 
 def parameters(network: nn.Module) -> int:
     return sum(one.numel() for one in network.parameters())
+
+
+def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int:
+    """Returns the number of multiply-adds for one patch; the paper's input has all slices, seen or not."""
+    pixels = torch.zeros(1, slices, views, size, size)
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        network.eval()(pixels, torch.arange(slices)[None], torch.zeros(1, 2), torch.ones(1, 2))
+    return counter.get_total_flops() // 2
 
 
 @pytest.mark.parametrize(

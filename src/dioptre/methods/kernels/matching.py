@@ -149,7 +149,7 @@ def ssd_curves(left, right, reach, tile, out):
 
 @kernel
 def _parabola(before, least, after):
-    """Returns where a parabola through three values is least, from the middle one, how low, and its bend."""
+    """Returns a parabola's minimum, from the middle of three values: its place, value and curvature."""
     bend = before - 2 * least + after
     if bend <= TINY:
         return 0.0, least, 0.0

@@ -132,7 +132,7 @@ def summarise(
     form: StoreFormat,
     published: bool,
 ) -> dict[str, Any]:
-    """Returns what a manifest says about an import, as plain JSON.
+    """Returns the summary of an import for its manifest, as plain JSON.
 
     Args:
         outcomes: Of all captures of the source.

@@ -76,7 +76,7 @@ class Inventory:
     splits: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def clash(self, outcome: CaptureOutcome, container: str) -> str:
-        """Returns why a capture cannot be taken from a part or an archive; "" if it can."""
+        """Returns the reason why a capture cannot be taken from a part or an archive; "" if it can."""
         if len(outcome.name) > LONGEST_NAME:
             length = len(outcome.name)
             return f"{outcome.name[:40]}... has a name of {length} letters, not {LONGEST_NAME} or less"

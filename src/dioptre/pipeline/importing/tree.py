@@ -127,7 +127,7 @@ def _labels(files: CaptureFiles, settings: Import, frame: FrameSize) -> Labels:
 
 
 def _check_frames(files: CaptureFiles, frame: FrameSize) -> int:
-    """Returns how many frames have 8 bits, if all are there and of the right size."""
+    """Returns the number of 8-bit frames, after checking that all are there and of the right size."""
     there = {(index, view) for index, view, _, _ in files.frames}
     refuse_missing(frames_without(there))
     check_index(max(index for index, _ in there))

@@ -72,7 +72,7 @@ def read_archive(
 
 
 def _members(path: Path, tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yields what an archive holds, until it ends or is damaged."""
+    """Yields the members of an archive, until it ends or is damaged."""
     while True:
         with _noticing_damage(path):
             member = tar.next()

@@ -147,7 +147,7 @@ def unrotate_frame(picture: Shaped[np.ndarray, "col row"], rotate: Rotation) -> 
 
 
 def rotate_corners(corners: Corners, frame: FrameSize, size: int, rotate: Rotation) -> Corners:
-    """Returns where patches of a file lie once it is landscape.
+    """Returns the corners of a file's patches once it is landscape.
 
     Args:
         corners: Top left pixels in the file.

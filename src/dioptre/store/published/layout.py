@@ -69,7 +69,7 @@ class PublishedFile:
         folder: One of FOLDERS.
         capture: Name of the capture, "apt1_0".
         camera: One of CAMERAS.
-        index: Position on the ladder; None for a map.
+        index: Position on the grid; None for a map.
     """
 
     part: str
@@ -95,7 +95,7 @@ class PublishedFile:
 
 
 def parse_path(path: str) -> PublishedFile | None:
-    """Returns which file of the set a path names; None if it is none that is read."""
+    """Returns the file of the set that a path names; None if it is none that is read."""
     found = FILE.search(path)
     if not found or (found["index"] is None) == (found["folder"] in FRAME_FOLDERS):
         return None
@@ -130,7 +130,7 @@ class Validation:
 
     @classmethod
     def parse(cls, text: str) -> "Validation":
-        """Returns what a user wrote: a fraction such as 0.1, or names of scenes such as apt1,home5."""
+        """Returns the choice in a user's text: a fraction such as 0.1, or scenes such as apt1,home5."""
         if re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+", text):
             return cls(fraction=float(text))
         return cls(scenes=tuple(name.strip() for name in text.split(",") if name.strip()))
@@ -270,7 +270,7 @@ def published_labels(
         depth: Codes, as they lie in the file.
         confidence: As it lies in the file.
         frame: Rows and columns of the landscape frame.
-        grid: The ladder.
+        grid: The grid.
         nearest_m: Distance of code 0.
         farthest_m: Distance of code 255.
         rotate: Which way the files are turned.
@@ -305,7 +305,7 @@ def labels_of_depth(
 
     Args:
         depth: In dioptres, of every pixel of the landscape frame.
-        grid: The ladder.
+        grid: The grid.
         rotate: Which way the files are turned.
         size: Rows and columns of a patch.
         stride: From patch to patch.

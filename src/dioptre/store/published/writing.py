@@ -25,18 +25,18 @@ ROTATION: Rotation = "ccw"
 
 
 def frame_path(part: Path, capture: str, camera: str, index: int, view: int) -> Path:
-    """Returns where a native frame lies."""
+    """Returns the path of a native frame."""
     side = SIDES[view]
     return part / f"raw_{side}_pd" / capture / str(index) / f"result_pd_{side}_{camera}.png"
 
 
 def depth_path(part: Path, capture: str, camera: str) -> Path:
-    """Returns where a depth map lies."""
+    """Returns the path of a depth map."""
     return part / DEPTH_FOLDER / capture / f"result_merged_depth_{camera}.png"
 
 
 def confidence_path(part: Path, capture: str, camera: str) -> Path:
-    """Returns where a confidence map lies."""
+    """Returns the path of a confidence map."""
     return part / CONFIDENCE_FOLDER / capture / f"result_merged_conf_{camera}.exr"
 
 

@@ -6,7 +6,7 @@
     looks      LooksNet: any number of looks, MoveNet for each and attention over all
 
 Tensors have the axes of a FocalStack, (batch, slice, view, row, col); every network is a function of
-(pixels, indices, where, told) and answers with logits, (batch, n) over the ladder or (batch, n + 2) with what
+(pixels, indices, where, told) and answers with logits, (batch, n) over the grid or (batch, n + 2) with what
 lies beyond its ends, as `dioptre.posterior` has them.
 """
 

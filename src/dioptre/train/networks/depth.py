@@ -26,7 +26,7 @@ CHANNELS = (32, 64, 96)  # at SCALE, 2 SCALE and 4 SCALE
 BLOCKS = (1, 2, 3)  # at each
 DARKEST = 1e-3  # mean of a view that is not brightened further
 STEM_PX = 7
-REACH = 5  # shifts of the cost volume to each side, in halved pixels: those of the ladder
+REACH = 5  # shifts of the cost volume to each side, in halved pixels: those of the grid
 AROUND_PX = 13  # halved pixels over which contrast is made even for the cost volume
 LEAST_CONTRAST = 0.03  # that is not raised further, as a part of the mean
 
@@ -109,7 +109,7 @@ class DepthNet(nn.Module):
 
 
 def unlikeness(views: Float[Tensor, "batch 2 row col"]) -> Float[Tensor, "batch shift row col"]:
-    """Returns how far the views differ at each pixel and shift from -REACH to REACH, at even contrast.
+    """Returns the difference of the views at each pixel and shift from -REACH to REACH, at even contrast.
 
     A shift d compares left[y, x] with right[y, x + d].
     """

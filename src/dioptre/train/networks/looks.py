@@ -43,7 +43,7 @@ class LooksNet(nn.Module):
     One look begins as it is with MoveNet.
 
     Args:
-        positions: Of the ladder.
+        positions: Of the grid.
         views: 1 green, 2 left and right.
         width: Multiplier of the encoder's channels.
         features: Length of a look's vector while looks attend to one another.
@@ -85,7 +85,7 @@ class LooksNet(nn.Module):
         where: Float[Tensor, "batch 2"],
         told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch slice look"]:
-        """Returns what each look says alone: its mean features, and the log-probability of each move."""
+        """Returns the mean features of each look, and its own log-probability of each move."""
         batch, slices = indices.shape
         each = [one[:, None, :].expand(batch, slices, 2).reshape(-1, 2) for one in (where, told)]
         seen = self.alone.part_features(pixels.flatten(0, 1), indices.flatten(), *each)
@@ -95,9 +95,9 @@ class LooksNet(nn.Module):
     def combine(
         self, looks: Float[Tensor, "batch slice look"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch n_and_beyond"]:
-        """Returns what the looks say together: each corrects the moves that it would say alone.
+        """Returns the joint log-probabilities of several looks, each corrected by what the others show.
 
-        Only how far apart looks are counts here, and not where on the ladder: that may not be known.
+        Only how far apart looks are counts here, and not where on the grid: that may not be known.
         """
         features, moves = looks.split([self.alone.encoder.features, 2 * self.positions - 1], dim=2)
         position = indices.to(looks.dtype) / (self.positions - 1)

@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.flop_counter import FlopCounterMode
 
 # Expansion, channels, repeats, stride of the first: Table 2 of Sandler 2018.
 STAGES = (
@@ -122,7 +121,7 @@ def in_chunks(
     run: Callable[..., Float[Tensor, "batch ..."]],
     *inputs: Shaped[Tensor, "batch ..."],
 ) -> Float[Tensor, "batch ..."]:
-    """Returns what a network says of a batch; out of training, chunk by chunk.
+    """Returns the outputs of a network for a batch; out of training, chunk by chunk.
 
     Most of the time of these networks goes into moving numbers between memory and processor, and a chunk
     stays in the cache. In training, batch normalisation must see the batch as a whole.
@@ -130,22 +129,3 @@ def in_chunks(
     if network.training or len(inputs[0]) <= CHUNK or torch.onnx.is_in_onnx_export():
         return run(*inputs)
     return torch.cat([run(*some) for some in zip(*(one.split(CHUNK) for one in inputs), strict=True)])
-
-
-def multiply_adds(network: nn.Module, slices: int, views: int, size: int) -> int:
-    """Returns how many multiply-adds one patch costs.
-
-    The paper's input has all slices, seen or not: its network is counted with `slices` = all.
-
-    Args:
-        network: Of any kind here.
-        slices: How many it is shown.
-        views: Of each slice.
-        size: Rows and columns of the patch.
-    """
-    pixels = torch.zeros(1, slices, views, size, size)
-    training = network.training
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        network.eval()(pixels, torch.arange(slices)[None], torch.zeros(1, 2), torch.ones(1, 2))
-    network.train(training)
-    return counter.get_total_flops() // 2

@@ -79,7 +79,7 @@ class MoveNet(nn.Module):
     one between.
 
     Args:
-        positions: Of the ladder.
+        positions: Of the grid.
         views: 1 green, 2 left and right.
         width: Multiplier of the encoder's channels.
     """
@@ -110,7 +110,7 @@ class MoveNet(nn.Module):
         where: Float[Tensor, "look 2"],
         told: Float[Tensor, "look 2"],
     ) -> Float[Tensor, "look part feature"]:
-        """Returns what is seen in each part of each look; green is seen as it is and laid on its side.
+        """Returns the features of each part of each look; green is seen as it is and laid on its side.
 
         A camera may be held upright, and green means the same then; two views differ along the columns.
         """

@@ -39,7 +39,7 @@ class SparseStem(nn.Module):
     def forward(
         self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch out row2 col2"]:
-        """Returns what the dense convolution of the one-hot input gives; rows and columns are even."""
+        """Returns the dense convolution of the one-hot input; rows and columns are even."""
         batch, slices, views, rows, cols = pixels.shape
         if slices == self.positions:  # a full stack, in order: nothing to leave out
             weight = self.weight.contiguous()  # pixels are not channels last, and too many to be made so
@@ -68,7 +68,7 @@ class OneHotNet(nn.Module):
     """The paper's network: MobileNetV2 on a channel for each position and view.
 
     Args:
-        positions: Of the ladder.
+        positions: Of the grid.
         views: 1 green, 2 left and right.
         width: Multiplier of all channels; the paper's is 4.
     """
@@ -98,7 +98,7 @@ class OneHotNet(nn.Module):
     def features(
         self, pixels: Float[Tensor, "batch slice view row col"], indices: Int[Tensor, "batch slice"]
     ) -> Float[Tensor, "batch feature"]:
-        """Returns what the last layer before the answer says."""
+        """Returns the features of the last layer before the answer."""
         return in_chunks(self, self._features, pixels, indices)
 
     def _features(
@@ -129,7 +129,7 @@ class AuxiliaryMoves(nn.Module):
         _where: Float[Tensor, "batch 2"],
         _told: Float[Tensor, "batch 2"],
     ) -> Float[Tensor, "batch 2 n"]:
-        """Returns the logits of both heads over the ladder, the network's own first."""
+        """Returns the logits of both heads over the grid, the network's own first."""
         features = self.network.features(pixels, indices)
         moved = encode.moves_to_positions(self.moves(features), indices[:, -1], self.network.stem.positions)
         return torch.stack([self.network.head(features), moved[:, 1:-1]], dim=1)
@@ -157,7 +157,7 @@ def share_stem(network: nn.Module) -> None:
 
 
 def initialise_as_contrast_measure(network: nn.Module) -> None:
-    """Lets a one-hot network for whole stacks begin as a measure of contrast along the ladder.
+    """Lets a one-hot network for whole stacks begin as a measure of contrast along the grid.
 
     The stem adds up all slices in each channel. Its channels begin in pairs, each pair with the slices around
     one position: their gradients along rows and along columns. The blocks begin by handing that on: where the
@@ -185,7 +185,7 @@ def _one_hot(network: nn.Module) -> OneHotNet:
 
 
 def _windows(positions: int, count: int) -> Float[Tensor, "count positions"]:
-    """Returns bells over the ladder, evenly spread, each reaching to the next."""
+    """Returns bells over the grid, evenly spread, each reaching to the next."""
     centres = torch.linspace(0, positions - 1, count)
     spread = max(1.0, WINDOW * (positions - 1) / max(1, count - 1))
     return torch.exp(-0.5 * ((torch.arange(positions) - centres[:, None]) / spread) ** 2)
