@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
-from dioptre.confidence.features import find_evidence, own_doubt
 from dioptre.confidence.curve import peak_position
+from dioptre.confidence.features import find_evidence, own_doubt
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.focusing.arguments import DEFAULT_METHOD
 from dioptre.grid import FocusGrid
@@ -31,8 +31,12 @@ from dioptre.posterior import DepthPrior, Posterior
 from dioptre.stack import FocalStack
 from lab.true_sweeps import TrueSweep, true_sweeps
 
-MEASURES = [key for key, one in METHODS.items() if one.looks == WHOLE and one.views == 1 and one.build().by_slice]
-VIEWS = [key for key, one in METHODS.items() if one.looks == WHOLE and one.views == 2 and one.build().by_slice]
+MEASURES = [
+    key for key, one in METHODS.items() if one.looks == WHOLE and one.views == 1 and one.build().by_slice
+]
+VIEWS = [
+    key for key, one in METHODS.items() if one.looks == WHOLE and one.views == 2 and one.build().by_slice
+]
 OTHERS = [key for key, one in METHODS.items() if not one.build().by_slice]
 EACH = 2  # measures beside the default
 NETWORKS = 4  # that are asked about a whole sweep of the phone
@@ -79,7 +83,9 @@ def _measured(
         curve = curves[0]
         if np.isfinite(curve).sum() > 2 and np.ptp(curve[np.isfinite(curve)]) > 0:
             answer = float(peak_position(curve))
-            yield Sample(key, find_evidence(blocks, answer, closed=closed).features, sweep.steps_off(answer), answer)
+            yield Sample(
+                key, find_evidence(blocks, answer, closed=closed).features, sweep.steps_off(answer), answer
+            )
 
 
 def _looked(
@@ -125,7 +131,9 @@ def scene_samples(folder: Path, seed: int, scene: int) -> int:
         np.savez_compressed(
             partial_path,
             names=np.array(names),
-            features=np.array([[one.features.get(name, np.nan) for name in names] for _, one in found], np.float32),
+            features=np.array(
+                [[one.features.get(name, np.nan) for name in names] for _, one in found], np.float32
+            ),
             method=np.array([one.method for _, one in found]),
             kind=np.array([sweep.kind for sweep, _ in found]),
             clean=np.array([sweep.clean for sweep, _ in found]),
@@ -140,7 +148,9 @@ def scene_samples(folder: Path, seed: int, scene: int) -> int:
 
 def main() -> None:
     """Writes samples."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", type=Path)
     parser.add_argument("--scenes", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=7)

@@ -25,7 +25,13 @@ from dioptre.confidence.model import RISK, OutlierModel
 MISSED, SHARP = 4.0, 2.0  # steps
 CLEAN_SHARE = 2 / 3  # of the answers that people ask for
 FIT, COUNT, SHOW = (0, 1, 2, 3, 4, 5), (6, 7), (8, 9)  # scenes, modulo ten
-TREES = {"max_iter": 100, "max_leaf_nodes": 10, "learning_rate": 0.1, "l2_regularization": 5.0, "min_samples_leaf": 40}
+TREES = {
+    "max_iter": 100,
+    "max_leaf_nodes": 10,
+    "learning_rate": 0.1,
+    "l2_regularization": 5.0,
+    "min_samples_leaf": 40,
+}
 KNOTS = 60
 # Which way a feature may only push: 1, the more of it the more doubtful; -1, the less.
 DIRECTIONS = {
@@ -58,12 +64,17 @@ class Table:
             mine = np.full((len(one["off"]), len(names)), np.nan)
             mine[:, [names.index(str(name)) for name in one["names"]]] = one["features"]
             rows.append(mine)
-        rest = {name: np.concatenate([one[name] for one in parts]) for name in ("method", "kind", "clean", "off", "slices", "scene")}
+        rest = {
+            name: np.concatenate([one[name] for one in parts])
+            for name in ("method", "kind", "clean", "off", "slices", "scene")
+        }
         return cls(names, np.concatenate(rows), **rest)
 
     def some(self, rows: np.ndarray) -> "Table":
         """Returns some rows."""
-        rest = {name: getattr(self, name)[rows] for name in ("method", "kind", "clean", "off", "slices", "scene")}
+        rest = {
+            name: getattr(self, name)[rows] for name in ("method", "kind", "clean", "off", "slices", "scene")
+        }
         return Table(self.names, self.features[rows], **rest)
 
     def without(self, names: list[str]) -> "Table":
@@ -87,19 +98,30 @@ class Table:
 def fitted(table: Table, seed: int) -> HistGradientBoostingClassifier:
     """Returns trees fitted to a table."""
     ways = [DIRECTIONS.get(name, 0) for name in table.names]
-    trees = HistGradientBoostingClassifier(**TREES, monotonic_cst=ways, random_state=seed, early_stopping=False)
+    trees = HistGradientBoostingClassifier(
+        **TREES, monotonic_cst=ways, random_state=seed, early_stopping=False
+    )
     return trees.fit(table.features, table.missed)
 
 
 def flat_trees(trees: HistGradientBoostingClassifier) -> dict[str, list[Any]]:
     """Returns fitted trees as flat lists, as `OutlierModel` has them; the first leaf alone is the constant."""
-    found: dict[str, list[Any]] = {name: [] for name in ("roots", "feature", "threshold", "left", "right", "unknown_left")}
+    found: dict[str, list[Any]] = {
+        name: [] for name in ("roots", "feature", "threshold", "left", "right", "unknown_left")
+    }
 
     def add(**node: Any) -> None:
         for name, value in node.items():
             found[name].append(value)
 
-    add(roots=0, feature=-1, threshold=float(np.ravel(trees._baseline_prediction)[0]), left=0, right=0, unknown_left=0)
+    add(
+        roots=0,
+        feature=-1,
+        threshold=float(np.ravel(trees._baseline_prediction)[0]),
+        left=0,
+        right=0,
+        unknown_left=0,
+    )
     for (tree,) in trees._predictors:
         first = len(found["feature"])
         found["roots"].append(first)
@@ -120,13 +142,21 @@ def counted(doubt: np.ndarray, table: Table) -> dict[str, list[float]]:
     order = np.argsort(doubt)
     weights, missed = table.weights[order], table.missed[order]
     selective = (np.cumsum(weights * missed) + 0.5) / (np.cumsum(weights) + 0.5)
-    sums = np.unique(np.quantile(doubt, np.concatenate([[0], np.geomspace(0.002, 0.5, KNOTS // 2), np.linspace(0.52, 1, KNOTS // 2)])))
+    sums = np.unique(
+        np.quantile(
+            doubt,
+            np.concatenate([[0], np.geomspace(0.002, 0.5, KNOTS // 2), np.linspace(0.52, 1, KNOTS // 2)]),
+        )
+    )
     rising = IsotonicRegression(out_of_bounds="clip")
     falling = IsotonicRegression(out_of_bounds="clip", increasing=False)
     miss = rising.fit(doubt, table.missed, table.weights).predict(sums)
     sharp = falling.fit(doubt, table.off <= SHARP, table.weights).predict(sums)
     risk = np.maximum.accumulate(np.interp(sums, doubt[order], selective)[::-1][::-1])
-    return {name: [float(f"{one:.5g}") for one in values] for name, values in (("sums", sums), ("miss", miss), ("risk", risk), ("confidence", sharp))}
+    return {
+        name: [float(f"{one:.5g}") for one in values]
+        for name, values in (("sums", sums), ("miss", miss), ("risk", risk), ("confidence", sharp))
+    }
 
 
 def figures(model: OutlierModel, table: Table) -> dict[str, Any]:
@@ -136,6 +166,7 @@ def figures(model: OutlierModel, table: Table) -> dict[str, Any]:
     risk = np.maximum(np.interp(doubt, model.sums, model.risk), miss / 10)
     confidence = np.interp(doubt, model.sums, model.confidence)
     taken = risk <= RISK
+
     def of(rows: np.ndarray) -> dict[str, Any]:
         missed, sharp = table.missed[rows], table.off[rows] <= SHARP
         both = 0 < missed.sum() < len(missed)
@@ -149,9 +180,14 @@ def figures(model: OutlierModel, table: Table) -> dict[str, Any]:
             "auroc": round(float(roc_auc_score(missed, doubt[rows])), 4) if both else None,
             "ece": round(sum(gaps) / int(rows.sum()), 4),
         }
+
     found = {"all": of(np.ones(len(doubt), bool)), "clean": of(table.clean), "not clean": of(~table.clean)}
     kinds = {str(kind): of(table.kind == kind) for kind in np.unique(table.kind)}
-    methods = {str(one): of(table.clean & (table.method == one)) for one in np.unique(table.method) if (table.clean & (table.method == one)).sum() > 20}
+    methods = {
+        str(one): of(table.clean & (table.method == one))
+        for one in np.unique(table.method)
+        if (table.clean & (table.method == one)).sum() > 20
+    }
     return {**found, "kinds": kinds, "clean, by method": methods}
 
 
@@ -160,7 +196,11 @@ def fit(table: Table, seed: int) -> tuple[OutlierModel, dict[str, Any]]:
     part = [table.some(np.isin(table.scene % 10, scenes)) for scenes in (FIT, COUNT, SHOW)]
     trees = fitted(part[0], seed)
     typical = np.nanmedian(part[0].features[part[0].clean & ~part[0].missed], axis=0)
-    entries: dict[str, Any] = {"names": table.names, "typical": [float(f"{one:.4g}") for one in np.nan_to_num(typical)], **flat_trees(trees)}
+    entries: dict[str, Any] = {
+        "names": table.names,
+        "typical": [float(f"{one:.4g}") for one in np.nan_to_num(typical)],
+        **flat_trees(trees),
+    }
     nothing = {name: [0.0, 1.0] for name in ("sums", "miss", "risk", "confidence")}
     bare = OutlierModel.from_json({**entries, **nothing})
     entries |= counted(bare.doubt(part[1].features), part[1])
@@ -171,9 +211,13 @@ def fit(table: Table, seed: int) -> tuple[OutlierModel, dict[str, Any]]:
 def print_figures(found: dict[str, Any]) -> None:
     """Prints the figures as a table."""
     print(f"{'':<34}{'answers':>9}{'focused':>9}{'wrong':>9}{'misses':>9}{'AUROC':>9}{'ECE':>9}")
+
     def line(name: str, one: dict[str, Any]) -> None:
         ranks = "" if one["auroc"] is None else f"{one['auroc']:.3f}"
-        print(f"{name:<34}{one['answers']:>9}{one['focused']:>9.3f}{one['focused_wrong']:>9.4f}{one['misses']:>9.3f}{ranks:>9}{one['ece']:>9.3f}")
+        print(
+            f"{name:<34}{one['answers']:>9}{one['focused']:>9.3f}{one['focused_wrong']:>9.4f}{one['misses']:>9.3f}{ranks:>9}{one['ece']:>9.3f}"
+        )
+
     for name, one in found.items():
         if "answers" in one:
             line(name, one)
@@ -185,7 +229,9 @@ def print_figures(found: dict[str, Any]) -> None:
 
 def main() -> None:
     """Fits and writes the model."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("samples", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--seed", type=int, default=0)
@@ -195,7 +241,9 @@ def main() -> None:
     _, entries = fit(table, chosen.seed)
     print_figures(entries["header"]["figures"])
     if chosen.out:
-        lines = [f"{json.dumps(name)}: {json.dumps(one, separators=(',', ':'))}" for name, one in entries.items()]
+        lines = [
+            f"{json.dumps(name)}: {json.dumps(one, separators=(',', ':'))}" for name, one in entries.items()
+        ]
         chosen.out.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 

@@ -13,9 +13,9 @@ import argparse
 import numpy as np
 from jaxtyping import Float
 
-from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import State
 from dioptre.focusing.focus import focus
+from dioptre.miss import reach_of
 
 METHODS = ("dioptre-vote", "local-norm-dist-sq-4", "gradient-magnitude-variance", "laplacian-variance")
 SIZES = (128, 192, 320)  # pixels

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import Reason
 from dioptre.focusing.focus import focus
 from dioptre.focusing.result import FocusResult
+from dioptre.miss import reach_of
 from dioptre.pipeline.settings import Simulation
 from lab.simulated_sweeps import simulated_sweep
 

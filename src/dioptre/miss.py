@@ -22,6 +22,7 @@ BESIDE_STEPS: Final = 1.0
 COVERED_SHARE: Final = 0.1  # of a region
 SHARP_STEPS: Final = 2.0
 MISS_STEPS: Final = 4.0
+PUBLISHED: Final = 49  # positions of the published grid, a step each
 
 
 def covering_depths(
@@ -74,3 +75,8 @@ def distance_to_nearest(
         ],
         dtype=np.float64,
     )
+
+
+def reach_of(positions: int) -> int:
+    """Returns how many of some positions MISS_STEPS are, where nobody knows the blur: 4 of 49."""
+    return max(1, round(MISS_STEPS * positions / PUBLISHED))

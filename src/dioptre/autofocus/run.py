@@ -264,9 +264,7 @@ class LensRun:
         """Returns what a sweep finds, with the lens there, if what is seen is as sharp as it was."""
         within = None if self.posterior is None else credible(self.posterior, self.drive.limits)
         risk, known = self.plan.search.risk, self.posterior
-        peak = sweep(
-            self.drive, self._measure, self.gathered, risk, within, lambda one: agreed(one, known)
-        )
+        peak = sweep(self.drive, self._measure, self.gathered, risk, within, lambda one: agreed(one, known))
         result = peak_result(peak, self.drive.grid, self.plan.roi)
         if result.state is State.FAILED:
             return result

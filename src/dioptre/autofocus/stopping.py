@@ -21,13 +21,13 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from dioptre.autofocus.sweep import FrameScorer, Gathered, Peak
-from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import WARNINGS, Reason, State
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict
 from dioptre.focusing.score_slices import slice_scores, tile_scores
 from dioptre.methods import find_method
 from dioptre.methods.measure import MIN_SIZE
+from dioptre.miss import reach_of
 from dioptre.posterior import Posterior
 from dioptre.stack import VIEW_CODES, FocalStack
 

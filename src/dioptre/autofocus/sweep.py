@@ -21,8 +21,8 @@ from dioptre.autofocus.controller import LensController
 from dioptre.cameras.base import Frame
 from dioptre.confidence.curve import Curve, peak_position
 from dioptre.confidence.exposure import Exposure
-from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.features import noise_floor
+from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge
 from dioptre.focusing.arguments import DEFAULT_MEASURE

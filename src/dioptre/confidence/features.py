@@ -63,7 +63,7 @@ def find_evidence(
     """
     n = grid or blocks.slices
     at = np.arange(float(n)) if positions is None else positions
-    here, reach = int(np.argmin(np.abs(at - answer))), reach_of(n)
+    here, reach = int(np.argmin(np.abs(at - answer))), near_of(n)
     detail = _Detail.of(blocks, here)
     found = {
         "own": np.nan if own is None else np.log(own + NEGLIGIBLE),
@@ -93,7 +93,9 @@ def find_evidence(
         "telling": np.log(detail.weights.mean()),
         "width": np.log(peak.width),
         "misfit": np.log(peak.misfit + 0.02),
-        "scales": np.log(0.1 + abs(at[int(np.argmax(detail.coarse_curve(deciding)))] - answer) / max(peak.width, 1)),
+        "scales": np.log(
+            0.1 + abs(at[int(np.argmax(detail.coarse_curve(deciding)))] - answer) / max(peak.width, 1)
+        ),
         **_light(blocks, here, detail),
         **_falls(curve, here),
     }
@@ -116,12 +118,12 @@ def find_evidence(
 def own_doubt(posterior: Posterior, answer: float) -> float:
     """Returns how likely a method's own posterior of one scene holds the focus far from an answer."""
     n = posterior.positions
-    near = np.abs(np.arange(n) - answer) <= reach_of(n)
+    near = np.abs(np.arange(n) - answer) <= near_of(n)
     return max(1 - float(posterior.ladder[0, near].sum()), 0.0)
 
 
-def reach_of(n: int) -> float:
-    """Returns how many positions of n an answer may be off and count as right, where blur is not known."""
+def near_of(n: int) -> float:
+    """Returns how many of n positions are near an answer, where nobody knows the blur: 2 of 49."""
     return max(1.5, n / 24)
 
 
@@ -182,7 +184,9 @@ def noise_floor(blocks: SliceBlocks) -> Curve:
     return np.quantile(blocks.noise, 0.25, axis=1) + DARKEST
 
 
-def _toned(small: Float32[np.ndarray, "slice block r c"], here: int) -> Float32[np.ndarray, "slice block r c"]:
+def _toned(
+    small: Float32[np.ndarray, "slice block r c"], here: int
+) -> Float32[np.ndarray, "slice block r c"]:
     """Returns one slice's pictures in the light of each: as bright as what has the same rank there."""
     flat = small.reshape(len(small), -1)
     ranks = np.empty(flat.shape[1], np.intp)

@@ -32,6 +32,53 @@ RUN: Final = 1 << 17  # pixels that are measured at a time, for the processor's 
 TINY: Final = 1e-12
 
 
+@dataclass(frozen=True)
+class BlockLayout:
+    """Where blocks lie in a region: a lattice of equal cells, with a block in the middle of each.
+
+    Attributes:
+        counts: Cells down and across.
+        pitches: Rows and columns of a cell.
+        sides: Rows and columns of a block.
+        piece: Rows and columns of the piece of its detail.
+    """
+
+    counts: tuple[int, int]
+    pitches: tuple[int, int]
+    sides: tuple[int, int]
+    piece: int
+
+    @classmethod
+    def of(cls, rows: int, cols: int) -> "BlockLayout":
+        """Returns the blocks by which a region is judged."""
+        return cls._with(rows, cols, *(min(max(n // SMALLEST, 1), MOST_BLOCKS) for n in (rows, cols)), PIECE)
+
+    @classmethod
+    def every(cls, rows: int, cols: int, pitch: int) -> "BlockLayout":
+        """Returns blocks side by side over a whole frame, of which patches take those inside them."""
+        return cls._with(
+            pitch * (rows // pitch), pitch * (cols // pitch), rows // pitch, cols // pitch, PIECE // 3
+        )
+
+    @classmethod
+    def _with(cls, rows: int, cols: int, down: int, across: int, piece: int) -> "BlockLayout":
+        pitches = rows // down, cols // across
+        sides = min(pitches[0], LARGEST), min(pitches[1], LARGEST)
+        return cls((down, across), pitches, sides, min(piece, sides[0] - 2, sides[1] - 2))
+
+    def cut(self, pixels: Pixels) -> Float32[np.ndarray, "slice view block r c"]:
+        """Returns the blocks of slices, row by row."""
+        (down, across), (height, width) = self.counts, self.pitches
+        part = pixels[:, :, : down * height, : across * width]
+        cells = part.reshape(*pixels.shape[:2], down, height, across, width)
+        rows, cols = (
+            slice((pitch - side) // 2, (pitch - side) // 2 + side)
+            for pitch, side in zip(self.pitches, self.sides, strict=True)
+        )
+        blocks = cells[:, :, :, rows, :, cols].swapaxes(3, 4)
+        return np.ascontiguousarray(blocks).reshape(*pixels.shape[:2], down * across, *self.sides)
+
+
 @dataclass(frozen=True, eq=False)
 class SliceBlocks:
     """What is kept of the slices of a region.
@@ -52,16 +99,24 @@ class SliceBlocks:
     pieces: Float32[np.ndarray, "slice block 2 r c"]
 
     @classmethod
-    def of(cls, pixels: Pixels) -> "SliceBlocks":
-        """Returns what is kept of some slices; pixels that are not finite count as black."""
+    def of(cls, pixels: Pixels, layout: BlockLayout | None = None) -> "SliceBlocks":
+        """Returns what is kept of some slices; pixels that are not finite count as black.
+
+        Args:
+            pixels: The region of the slices.
+            layout: Where its blocks lie; by default as a region is judged.
+        """
+        layout = BlockLayout.of(*pixels.shape[2:]) if layout is None else layout
         if not np.isfinite(pixels.min() + pixels.max()):
             pixels = np.nan_to_num(pixels, nan=0.0, posinf=1.0, neginf=0.0)
-        blocks = _blocks(pixels)
+        blocks = layout.cut(pixels)
         many = max(1, RUN // blocks[0].size)
-        return cls.joined([cls._of_blocks(blocks[at : at + many]) for at in range(0, len(blocks), many)])
+        return cls.joined(
+            [cls._of_blocks(blocks[at : at + many], layout.piece) for at in range(0, len(blocks), many)]
+        )
 
     @classmethod
-    def _of_blocks(cls, blocks: Float32[np.ndarray, "slice view block r c"]) -> "SliceBlocks":
+    def _of_blocks(cls, blocks: Float32[np.ndarray, "slice view block r c"], side: int) -> "SliceBlocks":
         slices, views, count, rows, cols = blocks.shape
         green = blocks[:, 0] if views == 1 else (blocks[:, 0] + blocks[:, 1]) * np.float32(0.5)
         right = green[..., 1:] - green[..., :-1]
@@ -69,10 +124,11 @@ class SliceBlocks:
         mixed = right[..., 1:, :] - right[..., :-1, :]
         right2 = right[..., 1:] + right[..., :-1]
         down2 = down[..., 1:, :] + down[..., :-1, :]
-        side, small = min(PIECE, rows - 2, cols - 2), (rows // BINNED, cols // BINNED)
+        small = rows // BINNED, cols // BINNED
         top, left = (rows - side) // 2, (cols - side) // 2
         pieces = np.stack(
-            [one[:, :, top - 1 : top - 1 + side, left - 1 : left - 1 + side] for one in (right2, down2)], axis=2
+            [one[:, :, top - 1 : top - 1 + side, left - 1 : left - 1 + side] for one in (right2, down2)],
+            axis=2,
         )
         whole = blocks[..., : small[0] * BINNED, : small[1] * BINNED]
         binned = whole.reshape(slices, views, count, small[0], BINNED, small[1], BINNED)
@@ -98,7 +154,9 @@ class SliceBlocks:
     def within(self, blocks: Any) -> "SliceBlocks":
         """Returns what is known of some of the blocks."""
         few = replace(self, small=self.small[:, :, blocks], pieces=self.pieces[:, blocks])
-        return replace(few, fine=few.fine[:, blocks], finest=few.finest[:, blocks], noise=few.noise[:, blocks])
+        return replace(
+            few, fine=few.fine[:, blocks], finest=few.finest[:, blocks], noise=few.noise[:, blocks]
+        )
 
     @property
     def slices(self) -> int:
@@ -146,19 +204,6 @@ class SliceBlocks:
 FIELDS: Final = ("fine", "finest", "noise", "small", "pieces")
 
 
-def _blocks(pixels: Pixels) -> Float32[np.ndarray, "slice view block r c"]:
-    """Returns the blocks of slices, row by row."""
-    slices, views, *shape = pixels.shape
-    counts = [int(np.clip(length // SMALLEST, 1, MOST_BLOCKS)) for length in shape]
-    pitches = [length // count for length, count in zip(shape, counts, strict=True)]
-    sides = [min(pitch, LARGEST) for pitch in pitches]
-    (down, across), (pitch_y, pitch_x) = counts, pitches
-    rows, cols = (slice((pitch - side) // 2, (pitch - side) // 2 + side) for pitch, side in zip(pitches, sides, strict=True))
-    part = pixels[:, :, : down * pitch_y, : across * pitch_x]
-    cut = part.reshape(slices, views, down, pitch_y, across, pitch_x)[:, :, :, rows, :, cols]
-    return np.ascontiguousarray(cut.swapaxes(3, 4)).reshape(slices, views, down * across, *sides)
-
-
 def _mean_square(images: Float32[np.ndarray, "slice block r c"]) -> PerBlock:
     flat = np.ascontiguousarray(images).reshape(*images.shape[:2], -1)
     return np.einsum("sbi,sbi->sb", flat, flat) / np.float32(flat.shape[2])
@@ -181,7 +226,9 @@ def _shifts(
     first: Float32[np.ndarray, "image block r c"], second: Float32[np.ndarray, "image block r c"]
 ) -> Float[np.ndarray, "2 image"]:
     """Returns by how many pixels of full size the second pictures lie right of the first, and below them."""
-    first, second = (one / np.maximum(one.mean(axis=(1, 2, 3), keepdims=True), TINY) for one in (first, second))
+    first, second = (
+        one / np.maximum(one.mean(axis=(1, 2, 3), keepdims=True), TINY) for one in (first, second)
+    )
     images, blocks, rows, cols = first.shape
     if min(rows, cols) < 3:
         return np.zeros((2, images))

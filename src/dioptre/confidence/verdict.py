@@ -10,7 +10,6 @@ Reasons decide nothing. They say what made the risk as large as it is, and what 
 
 import math
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -18,15 +17,14 @@ from jaxtyping import Float, Int
 
 from dioptre.confidence.curve import Curve, peak_position
 from dioptre.confidence.exposure import Exposure
-from dioptre.confidence.features import Evidence, find_evidence, own_doubt, reach_of
+from dioptre.confidence.features import Evidence, find_evidence, near_of, own_doubt
 from dioptre.confidence.model import RISK, Odds, read_model
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
-from dioptre.posterior import Posterior
+from dioptre.posterior import Posterior, sides_of
 
 OTHER_SIDE: Final = 0.1  # of a posterior on another side of focus: the answer is ambiguous
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
-DIP: Final = 0.5  # of the lower peak: how deep the valley between two sides is at least
 UNSEEN: Final = 0.05  # of a logarithm of sharpness: a loss that nobody sees
 BLAMED: Final = 0.5  # of the largest blame: what has as much of it is a reason too
 FEWEST: Final = 3  # slices of a sweep
@@ -98,7 +96,6 @@ class Verdict:
             candidates=tuple(replace(one, index=last - one.index) for one in self.candidates),
             plateau=None if flat is None else (last - flat[1], last - flat[0]),
         )
-
 
     def placed(self, places: Int[np.ndarray, " slice"]) -> "Verdict":
         """Returns the same verdict over a grid, where its slices were taken at some rising places of it."""
@@ -175,14 +172,14 @@ def judge(
     n = context.grid or blocks.slices
     doubt = None if own is None else own_doubt(own, answer)
     positions = None if context.looks is None else context.looks.astype(float)
-    closed = (context.to_infinity <= reach_of(n), False)
+    closed = (context.to_infinity <= near_of(n), False)
     evidence = find_evidence(blocks, answer, doubt, positions, context.grid, closed)
     odds = read_model().odds(evidence.features)
     if evidence.features.get("repeats", 0) > 0:  # nobody knows where the lens was
         odds = Odds(
             max(odds.miss, NOBODY_KNOWS), max(odds.risk, NOBODY_KNOWS), min(odds.confidence, 1 - NOBODY_KNOWS)
         )
-    sides = sides_of(evidence, own, n)
+    sides = candidates_of(evidence, own, n)
     nothing = nothing_to_answer(blocks, exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
     told += beyond_ends(own)
@@ -243,7 +240,7 @@ def expected_error_of(
     else:
         return None
     away = np.abs(places - answer)
-    near = away <= 2 * reach_of(n)
+    near = away <= 2 * near_of(n)
     close = float(chances[near] @ away[near] / max(chances[near].sum(), 1e-9))
     return (1 - odds.miss) * close + odds.miss * anywhere
 
@@ -260,35 +257,26 @@ def plateau_of(evidence: Evidence, answer: float) -> tuple[int, int] | None:
     return (first, last) if last - first >= FEWEST - 1 else None
 
 
-def sides_of(evidence: Evidence, own: Posterior | None, n: int) -> tuple[Candidate, ...]:
+def candidates_of(evidence: Evidence, own: Posterior | None, n: int) -> tuple[Candidate, ...]:
     """Returns the sides of focus that are possible: of the method's posterior, or of the whole contrast's."""
     if own is not None:
-        return candidates(own.held[0])
+        return candidates(own.reachable[0])
     if evidence.everywhere is None:
         return ()
     chances = np.zeros(n)
     np.add.at(
-        chances, np.clip(np.rint(evidence.everywhere.places), 0, n - 1).astype(int), evidence.everywhere.chances
+        chances,
+        np.clip(np.rint(evidence.everywhere.places), 0, n - 1).astype(int),
+        evidence.everywhere.chances,
     )
     return candidates(chances)
 
 
 def candidates(chances: Float[np.ndarray, " n"]) -> tuple[Candidate, ...]:
-    """Returns the sides of focus in the probabilities of all positions, the likeliest first.
-
-    Two peaks are two sides if they are not near each other and the valley between them is deep.
-    """
-    reach = 2 * reach_of(len(chances))
-    peaks: list[int] = []
-    for at in np.argsort(-chances, kind="stable"):
-        if chances[at] > 0 and all(
-            abs(at - peak) > reach and chances[min(at, peak) : max(at, peak)].min() < DIP * chances[at]
-            for peak in peaks
-        ):
-            peaks.append(int(at))
-    peaks.sort()
-    valleys = [a + int(np.argmin(chances[a:b])) for a, b in pairwise(peaks)]
-    sides = np.split(chances, valleys)
-    found = [Candidate(peak, float(side.sum())) for peak, side in zip(peaks, sides, strict=True)]
+    """Returns the sides of focus in the probabilities of all positions, the likeliest first."""
+    found = [
+        Candidate(first + int(chances[first:end].argmax()), float(chances[first:end].sum()))
+        for first, end in sides_of(chances)
+    ]
     found.sort(key=lambda one: -one.probability)
     return tuple(one for at, one in enumerate(found) if at == 0 or one.probability >= NEGLIGIBLE)

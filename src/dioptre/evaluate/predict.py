@@ -20,8 +20,8 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
-from dioptre.confidence.exposure import SliceExposures
 from dioptre.confidence.curve import peak_position
+from dioptre.confidence.exposure import SliceExposures
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge, judge_curve
 from dioptre.grid import FocusGrid

@@ -18,11 +18,11 @@ from jaxtyping import Bool, Float, Int
 from scipy import ndimage
 
 from dioptre.confidence.curve import Curve, CurveNoise, Tiles, stands_out
-from dioptre.confidence.model import reach_of
 from dioptre.confidence.reasons import Reason
 from dioptre.errors import InputError
 from dioptre.focusing.result import Depth, FocusResult, Roi
 from dioptre.grid import FocusGrid
+from dioptre.miss import reach_of
 
 MIDDLE: Final = 0.1  # deviation of the weight of the middle, of half the picture's width and height
 AROUND: Final = 0.5  # that of what decides where nothing lies in the middle

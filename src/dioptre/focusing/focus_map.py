@@ -2,26 +2,26 @@
 
 The scores of all patches come from one evaluation of the frame, which computes shared pixels once
 (`methods.frame`). Each patch's curve gets the verdict that `focus` gives a region. What it needs beside the
-curve is shared as well: the patches' exposure is box sums, and the tiles whose disagreement shows the noise
-are those of one lattice over the whole frame, of which each patch takes the ones that lie inside it.
+curve is shared as well: the patches' exposure is box sums, and the blocks that are looked at are those of one
+lattice over the whole frame, of which each patch takes the ones that lie inside it.
 
 Slices are read once, one after the other, and forgotten: memory does not grow with the stack.
 """
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
-from dioptre.confidence.curve import FEW_TILES, peak_position
+from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import WHITE, Exposure, SliceExposures
-from dioptre.confidence.model import reach_of
+from dioptre.confidence.model import RISK, check_risk
 from dioptre.confidence.reasons import State
-from dioptre.confidence.verdict import Asked, judge
+from dioptre.confidence.statistics import BlockLayout, SliceBlocks
+from dioptre.confidence.verdict import VerdictContext, judge_curve
 from dioptre.errors import InputError, MethodError
 from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.depths import depth_of, group_peaks
@@ -33,10 +33,12 @@ from dioptre.grid import DIOPTRES, FocusGrid
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means
 from dioptre.methods.measure import MIN_SIZE
-from dioptre.methods.tiles import TILES
 from dioptre.methods.voting import VOTES_BY
+from dioptre.miss import reach_of
 from dioptre.stack import FocalStack
 from dioptre.stacks.pictures import Pictures
+
+ACROSS: Final = 5  # blocks across a patch, about
 
 Curves = Float[np.ndarray, "r c slice"]
 Views = Float32[np.ndarray, "view row col"]
@@ -53,8 +55,9 @@ class FocusMap:
     Attributes:
         index: The slice nearest to the position, counted from 0 in the order of the frames; a best guess
             where no slice is sharp.
-        confidence: The probability that the index is at most one off.
-        focused: Whether the patch is clearly in focus somewhere: a blank wall is not.
+        confidence: The probability that the patch is sharp there.
+        focused: Whether the patch is in focus there at the risk that is accepted.
+        answered: Whether there is an answer at all, sure or not: a blank wall has none.
         position: The place there, between slices, in `unit`.
         rows: The row of the patches' centres, in pixels from the top edge of the frame.
         cols: The column of the patches' centres, in pixels from the left edge of the frame.
@@ -65,6 +68,7 @@ class FocusMap:
     index: Int[np.ndarray, "r c"]
     confidence: Float[np.ndarray, "r c"]
     focused: Bool[np.ndarray, "r c"]
+    answered: Bool[np.ndarray, "r c"]
     position: Float[np.ndarray, "r c"]
     rows: Float[np.ndarray, " r"]
     cols: Float[np.ndarray, " c"]
@@ -114,6 +118,7 @@ def focus_map(
     grid: AnyGrid | None = None,
     black: float | None = None,
     white: float | None = None,
+    risk: float = RISK,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
     **reading: Any,
 ) -> FocusMap:
@@ -128,6 +133,7 @@ def focus_map(
         grid: Where the slices were taken, as `focus` takes it; by default as the file tells.
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
+        risk: How often a patch that is called focused may be a miss.
         progress: Is told how much is done, and of how much: slices scored and rows of patches judged.
         reading: How a stack is read: axes, channel, time, position, views, gamma (`dioptre.focusing.slices`).
 
@@ -143,7 +149,7 @@ def focus_map(
         raise MethodError(f"{method} {refusal}")
     done = _Counter(len(slices) + lattice.shape[0], progress)
     seen = _seen(slices, method, lattice, done)
-    return _judged(seen, lattice, told, method, done)
+    return _judged(seen, lattice, told, method, check_risk(risk), done)
 
 
 class _Counter:
@@ -185,40 +191,47 @@ class _PatchStatistics:
 
     Attributes:
         curves: Of each patch.
-        inner: Where tiles lie; None if too few of them lie inside a patch.
-        tiles: Their curves, if there are any.
+        cells: Where the blocks of the whole frame lie, of which a patch takes those inside it.
+        blocks: What is kept of them.
         exposures: Of each patch.
     """
 
     curves: Curves
-    inner: "_Inner | None"
-    tiles: Float[np.ndarray, "down across slice"]
+    cells: BlockLayout
+    blocks: SliceBlocks
     exposures: SliceExposures
+
+    def of_patch(self, lattice: PatchLattice, row: int, col: int) -> SliceBlocks:
+        """Returns what is kept of the blocks inside a patch."""
+        corner = lattice.row_starts[row], lattice.col_starts[col]
+        down, across = (
+            np.arange(-(-first // pitch), (first + lattice.size) // pitch)
+            for first, pitch in zip(corner, self.cells.pitches, strict=True)
+        )
+        return self.blocks.within((down[:, None] * self.cells.counts[1] + across).ravel())
 
 
 def _seen(slices: Slices, method: str, lattice: PatchLattice, done: Callable[[], None]) -> _PatchStatistics:
     """Returns what is known of every patch, of slices that are read one after the other."""
-    measures, inner = FrameMeasures.of([method], slices.views), _Inner.inside(lattice)
+    measures = FrameMeasures.of([method], slices.views)
+    cells = BlockLayout.every(lattice.rows, lattice.cols, max(MIN_SIZE // 2, lattice.size // ACROSS))
 
-    def scores(views: Views, of: PatchLattice, reflecting: bool) -> Float[np.ndarray, "r c"]:
-        return measures.of_slice(views, of, slices.view_codes, reflecting)[method]
-
-    def one(codes: Shaped[np.ndarray, "view row col"]) -> list[Float[np.ndarray, "r c"]]:
+    def one(codes: Shaped[np.ndarray, "view row col"]) -> tuple[SliceBlocks, list[Float[np.ndarray, "r c"]]]:
         views = np.ascontiguousarray(slices.to_pixels(codes))
         exposures = _exposures(views, lattice)
         views = np.nan_to_num(views) if exposures[-1].any() else views
-        tiles = [] if inner is None else [scores(views, inner.tiles, False)]
-        return [*exposures, scores(views, lattice, True), *tiles]
+        scores = measures.of_slice(views, lattice, slices.view_codes, True)[method]
+        return SliceBlocks.of(views[None], cells), [*exposures, scores]
 
     runs, found = [range(at, at + 1) for at in range(len(slices))], []
     for some in stream(slices, runs, slices.pictures.whole, lambda _, codes: [one(each) for each in codes]):
         found += some
         done()
-    saturated, mean, bad, curves, *tiles = (np.stack(maps, axis=-1) for maps in zip(*found, strict=True))
+    maps = (np.stack(each, axis=-1) for each in zip(*(some for _, some in found), strict=True))
+    saturated, mean, bad, curves = maps
     curves[bad > 0] = -np.inf
-    return _PatchStatistics(
-        curves, inner, tiles[0] if tiles else curves, SliceExposures(saturated, mean, bad == 0)
-    )
+    blocks = SliceBlocks.joined([some for some, _ in found])
+    return _PatchStatistics(curves, cells, blocks, SliceExposures(saturated, mean, bad == 0))
 
 
 def _exposures(views: Views, lattice: PatchLattice) -> list[Float[np.ndarray, "r c"]]:
@@ -233,59 +246,24 @@ def _exposures(views: Views, lattice: PatchLattice) -> list[Float[np.ndarray, "r
     return [means(image) if image.any() else np.zeros(lattice.shape) for image in (white, light, bad)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Inner:
-    """Where tiles lie side by side over the whole frame, and which of them lie inside each patch.
-
-    Attributes:
-        tiles: Their lattice.
-        rows: The first row of tiles of each row of patches.
-        cols: The first column of tiles of each column of patches.
-        across: How many tiles a patch takes down and across.
-        covered: How much of a patch these are.
-    """
-
-    tiles: PatchLattice
-    rows: Int[np.ndarray, " r"]
-    cols: Int[np.ndarray, " c"]
-    across: int
-    covered: float
-
-    @classmethod
-    def inside(cls, lattice: PatchLattice) -> "_Inner | None":
-        """Returns the tiles of a frame; None if too few of them lie inside a patch."""
-        size = max(MIN_SIZE, lattice.size // TILES)
-        # Patches begin at multiples of the stride, so no farther than this before the next tile.
-        before = size - math.gcd(size, lattice.stride)
-        across = (lattice.size - before) // size
-        if across**2 < FEW_TILES:
-            return None
-        rows, cols = -(-lattice.row_starts // size), -(-lattice.col_starts // size)
-        tiles = PatchLattice(lattice.rows, lattice.cols, size, size)
-        return cls(tiles, rows, cols, across, (across * size / lattice.size) ** 2)
-
-    def cut(
-        self, curves: Float[np.ndarray, "down across slice"], row: int, col: int
-    ) -> Float[np.ndarray, "tile slice"]:
-        """Returns the curves of the tiles inside a patch."""
-        top, left = self.rows[row], self.cols[col]
-        block = curves[top : top + self.across, left : left + self.across]
-        return block.reshape(-1, block.shape[2])
-
-
 def _judged(
-    seen: _PatchStatistics, lattice: PatchLattice, grid: FocusGrid, method: str, done: Callable[[], None]
+    seen: _PatchStatistics,
+    lattice: PatchLattice,
+    grid: FocusGrid,
+    method: str,
+    risk: float,
+    done: Callable[[], None],
 ) -> FocusMap:
     """Returns the verdict on every patch's curve."""
-    exposures, inner = seen.exposures, seen.inner
+    exposures = seen.exposures
     saturated, mean = np.median(exposures.saturated, axis=2), np.median(exposures.mean, axis=2)
     finite = np.asarray(exposures.finite.all(axis=2))
-    confidence, focused = np.empty(lattice.shape), np.empty(lattice.shape, dtype=bool)
+    confidence, states = np.empty(lattice.shape), np.empty(lattice.shape, dtype=object)
+    context = VerdictContext(risk, to_infinity=grid.steps_to_infinity)
     for at in np.ndindex(lattice.shape):
         exposure = Exposure(float(saturated[at]), float(mean[at]), bool(finite[at]))
-        parts, covered = (None, 1.0) if inner is None else (inner.cut(seen.tiles, *at), inner.covered)
-        verdict = judge(seen.curves[at], parts, exposure, covered, Asked(method, risk=1.0))
-        confidence[at], focused[at] = verdict.confidence, verdict.state is State.FOCUSED
+        verdict = judge_curve(seen.curves[at], seen.of_patch(lattice, *at), exposure, context)
+        confidence[at], states[at] = verdict.confidence, verdict.state
         if at[1] == lattice.shape[1] - 1:
             done()
     flat = seen.curves.reshape(-1, seen.curves.shape[2])
@@ -294,7 +272,8 @@ def _judged(
     return FocusMap(
         index=np.clip(np.rint(peaks), 0, len(grid) - 1).astype(np.int64),  # as in a FocusResult
         confidence=confidence,
-        focused=focused,
+        focused=states == State.FOCUSED,
+        answered=states != State.FAILED,
         position=np.asarray(grid.index_to_position(peaks)),
         rows=lattice.row_starts + half,
         cols=lattice.col_starts + half,

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Float32, UInt8
 
-from dioptre.confidence.model import reach_of
 from dioptre.focusing.inputs import cut
 from dioptre.focusing.result import FocusResult, Preview, Roi
 from dioptre.focusing.slices import Slices
+from dioptre.miss import reach_of
 
 LARGEST: Final = 320  # pixels of the frame's longer side
 CROP: Final = 96  # rows and columns of a piece at full size
