@@ -21,8 +21,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import roc_auc_score
 
 from dioptre.confidence.model import RISK, OutlierModel
+from dioptre.miss import MISS_STEPS, SHARP_STEPS
 
-MISSED, SHARP = 4.0, 2.0  # steps
 CLEAN_SHARE = 2 / 3  # of the answers that people ask for
 FIT, COUNT, SHOW = (0, 1, 2, 3, 4, 5), (6, 7), (8, 9)  # scenes, modulo ten
 TREES = {
@@ -34,13 +34,9 @@ TREES = {
 }
 KNOTS = 60
 # Which way a feature may only push: 1, the more of it the more doubtful; -1, the less.
-DIRECTIONS = {
-    "own": 1, "spread": 1, "spread_all": 1, "ends": 1, "share": -1, "shared": -1, "repeats": 1, "light": 1, "distance": 1, "distance_all": 1, "sharper": 1,
-    "change": 1, "change_here": 1, "edge": -1, "fall": -1, "fall_far": -1, "misfit": 1, "scales": 1, "clear": -1,
-    "noisier": 1, "turned": 1, "away": 1,
-}  # fmt: skip
-
-
+MORE = "own spread spread_all distance distance_all sharper ends repeats light change change_here misfit scales noisier turned away"
+LESS = "share share_near shared edge fall fall_far clear telling"
+DIRECTIONS = {**dict.fromkeys(MORE.split(), 1), **dict.fromkeys(LESS.split(), -1)}
 @dataclass(frozen=True, eq=False)
 class Table:
     """Samples, one a row."""
@@ -86,7 +82,7 @@ class Table:
     @property
     def missed(self) -> np.ndarray:
         """Which answers are misses."""
-        return self.off > MISSED
+        return self.off > MISS_STEPS
 
     @property
     def weights(self) -> np.ndarray:
@@ -105,7 +101,7 @@ def fitted(table: Table, seed: int) -> HistGradientBoostingClassifier:
 
 
 def flat_trees(trees: HistGradientBoostingClassifier) -> dict[str, list[Any]]:
-    """Returns fitted trees as flat lists, as `OutlierModel` has them; the first leaf alone is the constant."""
+    """Returns fitted trees as flat lists, as `OutlierModel` has them; the first is their constant."""
     found: dict[str, list[Any]] = {
         name: [] for name in ("roots", "feature", "threshold", "left", "right", "unknown_left")
     }
@@ -151,7 +147,7 @@ def counted(doubt: np.ndarray, table: Table) -> dict[str, list[float]]:
     rising = IsotonicRegression(out_of_bounds="clip")
     falling = IsotonicRegression(out_of_bounds="clip", increasing=False)
     miss = rising.fit(doubt, table.missed, table.weights).predict(sums)
-    sharp = falling.fit(doubt, table.off <= SHARP, table.weights).predict(sums)
+    sharp = falling.fit(doubt, table.off <= SHARP_STEPS, table.weights).predict(sums)
     risk = np.maximum.accumulate(np.interp(sums, doubt[order], selective)[::-1][::-1])
     return {
         name: [float(f"{one:.5g}") for one in values]
@@ -168,7 +164,7 @@ def figures(model: OutlierModel, table: Table) -> dict[str, Any]:
     taken = risk <= RISK
 
     def of(rows: np.ndarray) -> dict[str, Any]:
-        missed, sharp = table.missed[rows], table.off[rows] <= SHARP
+        missed, sharp = table.missed[rows], table.off[rows] <= SHARP_STEPS
         both = 0 < missed.sum() < len(missed)
         bins = np.minimum((confidence[rows] * 10).astype(int), 9)
         gaps = [abs(float(np.sum(confidence[rows][bins == one] - sharp[bins == one]))) for one in range(10)]

@@ -65,7 +65,7 @@ def measure(key: str, store: PatchStore) -> dict[str, tuple[float, float, float]
 
 def has_two_sides(posterior: Posterior) -> Bool[np.ndarray, " batch"]:
     """Returns whether the second likeliest side of focus of each look is at least a tenth likely."""
-    each = (candidates(posterior.scene(at)) for at in range(len(posterior.logs)))
+    each = (candidates(posterior.reachable[at]) for at in range(len(posterior.logs)))
     return np.array([len(sides) > 1 and sides[1].probability >= OTHER_SIDE for sides in each])
 
 

@@ -27,7 +27,7 @@ from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge
 from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.bright_regions import bright_places, side_by_side
-from dioptre.focusing.score_slices import slice_scores, tile_scores
+from dioptre.focusing.score_slices import slice_scores
 from dioptre.focusing.trace import Act
 from dioptre.methods import find_method
 from dioptre.methods.base import Method

@@ -211,7 +211,7 @@ def _stillness(blocks: SliceBlocks, here: int) -> float:
     return float(np.log((change + 1e-9) / (noise / 64 + 1e-9)).min())
 
 
-def _smoothed(curves: Float[np.ndarray, "slice *block"]) -> Float[np.ndarray, "slice *block"]:
+def _smoothed(curves: Float[np.ndarray, "slice ..."]) -> Float[np.ndarray, "slice ..."]:
     """Returns curves averaged over three slices, the middle one twice."""
     padded = np.concatenate([curves[:1], curves, curves[-1:]])
     return (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4

@@ -1,9 +1,9 @@
 """How likely an answer is a miss: boosted trees on the features of its pictures, read as odds.
 
-A *miss* is an answer at which nothing in the region is sharp: more than 4 steps (of 0.6 px of blur) from every
-depth that covers a tenth of it. The trees say how doubtful an answer is beside others; what that is worth was
-counted on sweeps that they were not fitted to (`python -m lab.fit_confidence`, which writes the numbers).
-They are the same for every method, sweep and look: what is not known of one is NaN.
+The trees say how doubtful an answer is beside others. What that is worth, as the probability of a miss
+(`dioptre.miss`) or of a sharp picture, was counted on sweeps that they were not fitted to: `python -m
+lab.fit_confidence` writes the numbers. They are the same for every method, sweep and look; what is not known
+of one is NaN.
 """
 
 import json

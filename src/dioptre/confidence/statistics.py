@@ -51,7 +51,8 @@ class BlockLayout:
     @classmethod
     def of(cls, rows: int, cols: int) -> "BlockLayout":
         """Returns the blocks by which a region is judged."""
-        return cls._with(rows, cols, *(min(max(n // SMALLEST, 1), MOST_BLOCKS) for n in (rows, cols)), PIECE)
+        down, across = (min(max(n // SMALLEST, 1), MOST_BLOCKS) for n in (rows, cols))
+        return cls._with(rows, cols, down, across, PIECE)
 
     @classmethod
     def every(cls, rows: int, cols: int, pitch: int) -> "BlockLayout":
@@ -237,4 +238,4 @@ def _shifts(
     down = (middle[..., 2:, 1:-1] - middle[..., :-2, 1:-1]) / 2
     change = (second - first)[..., 1:-1, 1:-1]
     flat = (images, blocks * (rows - 2), cols - 2)
-    return BINNED * shift_by_gradient(*(one.reshape(flat) for one in (right, down, change)), TINY)
+    return BINNED * shift_by_gradient(right.reshape(flat), down.reshape(flat), change.reshape(flat), TINY)

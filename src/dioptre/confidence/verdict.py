@@ -180,7 +180,7 @@ def judge(
             max(odds.miss, NOBODY_KNOWS), max(odds.risk, NOBODY_KNOWS), min(odds.confidence, 1 - NOBODY_KNOWS)
         )
     sides = candidates_of(evidence, own, n)
-    nothing = nothing_to_answer(blocks, exposure, evidence)
+    nothing = nothing_to_answer(exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
     told += beyond_ends(own)
     if len(sides) > 1 and sides[1].probability >= OTHER_SIDE:
@@ -199,7 +199,7 @@ def judge(
     )
 
 
-def nothing_to_answer(blocks: SliceBlocks, exposure: Exposure, evidence: Evidence) -> tuple[Reason, ...]:
+def nothing_to_answer(exposure: Exposure, evidence: Evidence) -> tuple[Reason, ...]:
     """Returns why there is nothing to answer; nothing if there is something."""
     found = [Reason.SATURATED] if exposure.is_saturated else []
     if evidence.posterior is not None and evidence.features["telling"] < NOTHING_TELLS:

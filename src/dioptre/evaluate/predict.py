@@ -24,7 +24,6 @@ from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import SliceExposures
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge, judge_curve
-from dioptre.grid import FocusGrid
 from dioptre.methods import best_index, find_method, scores
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.miss import distance_to_nearest

@@ -2,8 +2,8 @@
 
 A slice is decoded, its regions are cut out, scored and looked at, and it is forgotten. So memory does not
 grow with a stack, and threads decode slices while others are measured. What is left of a region is its curve,
-those of its tiles, its exposure and a few numbers of its blocks: all that a verdict asks for. Methods that see a stack as a
-whole get its pixels instead; the rest is the same for them.
+those of its tiles, its exposure and a few numbers of its blocks: all that a verdict asks for. Methods that
+see a stack as a whole get its pixels instead; the rest is the same for them.
 """
 
 import math
