@@ -5,7 +5,7 @@
 
 Scenes are apart: of every ten, six fit the trees, two count how often answers with each sum are misses or
 sharp (isotonic regression; the selective risk is the share of misses among all answers with at most that
-sum), and two are for the figures that it prints and writes into the file's header. A third of the answers
+sum), and two are for the figures that it prints and writes into the file's header. A fifth of the answers
 that are counted are of faults and of what cannot be focused, whatever their number among the samples.
 """
 
@@ -21,12 +21,14 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import roc_auc_score
 
 from dioptre.confidence.model import RISK, OutlierModel
+from dioptre.focusing.arguments import DEFAULT_METHOD
 from dioptre.miss import MISS_STEPS, SHARP_STEPS
 
-CLEAN_SHARE = 2 / 3  # of the answers that people ask for
+CLEAN_SHARE = 0.8  # of the sweeps that people take
+DEFAULT_SHARE = 0.5  # of the answers that they ask for are the default method's
 FIT, COUNT, SHOW = (0, 1, 2, 3, 4, 5), (6, 7), (8, 9)  # scenes, modulo ten
 TREES = {
-    "max_iter": 100,
+    "max_iter": 150,
     "max_leaf_nodes": 10,
     "learning_rate": 0.1,
     "l2_regularization": 5.0,
@@ -85,10 +87,20 @@ class Table:
         return self.off > MISS_STEPS
 
     @property
+    def fit_weights(self) -> np.ndarray:
+        """How much each counts when trees are fitted: the default method more, few looks less."""
+        looks = np.char.find(self.method.astype(str), "@") >= 0
+        return np.where(self.method == DEFAULT_METHOD, 4.0, np.where(looks, 0.5, 1.0))
+
+    @property
     def weights(self) -> np.ndarray:
-        """How much each counts."""
-        share = self.clean.mean()
-        return np.where(self.clean, CLEAN_SHARE / share, (1 - CLEAN_SHARE) / (1 - share))
+        """How much each counts: as often as people meet it, whatever its number here."""
+        default = self.method == DEFAULT_METHOD
+        found = np.ones(len(self.off))
+        for rows, share in ((self.clean, CLEAN_SHARE), (~self.clean, 1 - CLEAN_SHARE)):
+            for mine, part in ((default, DEFAULT_SHARE), (~default, 1 - DEFAULT_SHARE)):
+                found[rows & mine] = share * part / max(np.sum(rows & mine), 1)
+        return found / found.mean()
 
 
 def fitted(table: Table, seed: int) -> HistGradientBoostingClassifier:
@@ -97,40 +109,41 @@ def fitted(table: Table, seed: int) -> HistGradientBoostingClassifier:
     trees = HistGradientBoostingClassifier(
         **TREES, monotonic_cst=ways, random_state=seed, early_stopping=False
     )
-    return trees.fit(table.features, table.missed)
+    return trees.fit(table.features, table.missed, table.fit_weights)
 
 
 def flat_trees(trees: HistGradientBoostingClassifier) -> dict[str, list[Any]]:
     """Returns fitted trees as flat lists, as `OutlierModel` has them; the first is their constant."""
     found: dict[str, list[Any]] = {
-        name: [] for name in ("roots", "feature", "threshold", "left", "right", "unknown_left")
+        name: [] for name in ("roots", "feature", "threshold", "right", "unknown_left")
     }
 
-    def add(**node: Any) -> None:
-        for name, value in node.items():
+    def add(nodes: Any, at: int) -> None:
+        """Adds a node and what hangs on it, the left child first."""
+        node, mine = nodes[at], len(found["feature"])
+        leaf = bool(node["is_leaf"])
+        number = node["value"] if leaf else node["num_threshold"]
+        one = (
+            -1 if leaf else int(node["feature_idx"]), rounded(number), 0, int(node["missing_go_to_left"])
+        )  # fmt: skip
+        for name, value in zip(("feature", "threshold", "right", "unknown_left"), one, strict=True):
             found[name].append(value)
+        if not leaf:
+            add(nodes, int(node["left"]))
+            found["right"][mine] = len(found["feature"])
+            add(nodes, int(node["right"]))
 
-    add(
-        roots=0,
-        feature=-1,
-        threshold=float(np.ravel(trees._baseline_prediction)[0]),
-        left=0,
-        right=0,
-        unknown_left=0,
-    )
-    for (tree,) in trees._predictors:
-        first = len(found["feature"])
-        found["roots"].append(first)
-        for node in tree.nodes:
-            leaf = bool(node["is_leaf"])
-            add(
-                feature=-1 if leaf else int(node["feature_idx"]),
-                threshold=float(f"{node['value'] if leaf else node['num_threshold']:.5g}"),
-                left=0 if leaf else first + int(node["left"]),
-                right=0 if leaf else first + int(node["right"]),
-                unknown_left=int(node["missing_go_to_left"]),
-            )
+    constant = np.zeros(1, [("is_leaf", bool), ("value", float), ("missing_go_to_left", bool)])
+    constant["is_leaf"], constant["value"] = True, np.ravel(trees._baseline_prediction)[0]
+    for nodes in (constant, *(tree.nodes for (tree,) in trees._predictors)):
+        found["roots"].append(len(found["feature"]))
+        add(nodes, 0)
     return found
+
+
+def rounded(number: float) -> float:
+    """Returns a number with four digits that count."""
+    return float(f"{number:.4g}")
 
 
 def counted(doubt: np.ndarray, table: Table) -> dict[str, list[float]]:
@@ -148,9 +161,9 @@ def counted(doubt: np.ndarray, table: Table) -> dict[str, list[float]]:
     falling = IsotonicRegression(out_of_bounds="clip", increasing=False)
     miss = rising.fit(doubt, table.missed, table.weights).predict(sums)
     sharp = falling.fit(doubt, table.off <= SHARP_STEPS, table.weights).predict(sums)
-    risk = np.maximum.accumulate(np.interp(sums, doubt[order], selective)[::-1][::-1])
+    risk = np.minimum.accumulate(np.interp(sums, doubt[order], selective)[::-1])[::-1]
     return {
-        name: [float(f"{one:.5g}") for one in values]
+        name: [rounded(one) for one in values]
         for name, values in (("sums", sums), ("miss", miss), ("risk", risk), ("confidence", sharp))
     }
 
@@ -194,7 +207,7 @@ def fit(table: Table, seed: int) -> tuple[OutlierModel, dict[str, Any]]:
     typical = np.nanmedian(part[0].features[part[0].clean & ~part[0].missed], axis=0)
     entries: dict[str, Any] = {
         "names": table.names,
-        "typical": [float(f"{one:.4g}") for one in np.nan_to_num(typical)],
+        "typical": [rounded(one) for one in np.nan_to_num(typical)],
         **flat_trees(trees),
     }
     nothing = {name: [0.0, 1.0] for name in ("sums", "miss", "risk", "confidence")}

@@ -50,9 +50,8 @@ class OutlierModel:
         typical: Of each feature, the median of clean sweeps.
         roots: The first node of each tree.
         feature: What each node asks for; -1 for a leaf.
-        threshold: A feature up to this goes left; of a leaf, what it adds to the sum.
-        left: The node that comes next.
-        right: The other one.
+        threshold: A feature up to this goes left, to the next node; of a leaf, what it adds to the sum.
+        right: The node that others go to.
         unknown_left: Whether a feature that is NaN goes left.
         sums: Sums of trees, rising.
         miss: The probability of a miss at each.
@@ -65,7 +64,6 @@ class OutlierModel:
     roots: Nodes
     feature: Nodes
     threshold: Float[np.ndarray, " node"]
-    left: Nodes
     right: Nodes
     unknown_left: Nodes
     sums: Float[np.ndarray, " knot"]
@@ -90,7 +88,7 @@ class OutlierModel:
         while (asked := self.feature[node]).max() >= 0:
             value = rows[answers, asked]  # that of a leaf is not used
             left = np.where(np.isnan(value), self.unknown_left[node] > 0, value <= self.threshold[node])
-            node = np.where(asked < 0, node, np.where(left, self.left[node], self.right[node]))
+            node = np.where(asked < 0, node, np.where(left, node + 1, self.right[node]))
         return self.threshold[node].sum(axis=1)
 
     def odds(self, features: Mapping[str, float]) -> Odds:
