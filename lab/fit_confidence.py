@@ -39,6 +39,8 @@ KNOTS = 60
 MORE = "own spread spread_all distance distance_all sharper ends repeats light change change_here misfit scales noisier turned away"
 LESS = "share share_near shared edge fall fall_far clear telling"
 DIRECTIONS = {**dict.fromkeys(MORE.split(), 1), **dict.fromkeys(LESS.split(), -1)}
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Samples, one a row."""

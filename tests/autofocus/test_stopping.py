@@ -20,7 +20,7 @@ from dioptre.autofocus.stopping import (
 )
 from dioptre.autofocus.sweep import FrameScorer, Gathered
 from dioptre.confidence.reasons import Reason, State
-from dioptre.confidence.sweep_statistics import Traces
+from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict
 from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS
@@ -154,7 +154,7 @@ def test_looks_are_lost_if_they_know_nothing_though_there_is_something_to_see(
     ("right", "down", "turned"), [(3.0, 0.4, False), (0.4, 3.0, True), (0.3, 0.35, False), (0.1, 0.15, False)]
 )
 def test_views_that_lie_above_each_other_are_turned(right: float, down: float, turned: bool) -> None:
-    traces = Traces.of(np.random.default_rng(0).random((3, 2, 64, 64)).astype(np.float32))
+    traces = SliceBlocks.of(np.random.default_rng(0).random((3, 2, 64, 64)).astype(np.float32))
     apart = replace(traces, right=np.array([0.0, right, 0.1]), down=np.array([0.1, 0.0, down]))
     assert are_turned(apart) is turned
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from dioptre.confidence.sweep_statistics import Traces
+from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Exposure
 from dioptre.errors import StackFileError
 from dioptre.focusing import score_slices
@@ -50,7 +50,7 @@ def test_what_is_streamed_is_what_the_whole_array_gives(codes: np.ndarray, key: 
     assert tiles is not None
     np.testing.assert_array_equal(found.parts, scores(FocalStack.full(tiles), [key])[key])
     assert found.exposure == Exposure.of(pixels)
-    whole = Traces.of(pixels)
+    whole = SliceBlocks.of(pixels)
     for field in fields(Traces):
         np.testing.assert_array_equal(getattr(found.traces, field.name), getattr(whole, field.name))
 

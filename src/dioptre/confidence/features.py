@@ -8,7 +8,7 @@ whole sweeps of any length and for a few looks, whatever method answered; what e
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -127,7 +127,7 @@ def near_of(n: int) -> float:
     return max(1.5, n / 24)
 
 
-def _plain(features: dict[str, float]) -> dict[str, float]:
+def _plain(features: dict[str, Any]) -> dict[str, float]:
     return {name: float(one) for name, one in features.items()}
 
 
@@ -225,7 +225,7 @@ def _noise(curves: PerBlock) -> Float[np.ndarray, " block"]:
     return np.median(bends, axis=0) / (0.6745 * np.sqrt(6))
 
 
-def _fineness(blocks: SliceBlocks, here: int, weights: Float[np.ndarray, " block"]) -> dict[str, float]:
+def _fineness(blocks: SliceBlocks, here: int, weights: Float[np.ndarray, " block"]) -> dict[str, Any]:
     """Returns how fine the detail of the answer's picture is, beside its noise and its light."""
     floor = noise_floor(blocks)[here]
     share = weights * blocks.fine[here]
@@ -247,7 +247,7 @@ def _turned(blocks: SliceBlocks) -> float:
     return float(np.log(0.1 + np.quantile(down, 0.8)) - np.log(0.1 + np.quantile(right, 0.8)))
 
 
-def _light(blocks: SliceBlocks, here: int, detail: _Detail) -> dict[str, float]:
+def _light(blocks: SliceBlocks, here: int, detail: _Detail) -> dict[str, Any]:
     """Returns how light and scene change along the slices, and how much noisier the answer's picture is."""
     green = blocks.green.reshape(blocks.slices, -1)
     bright = np.log(np.maximum(green.mean(axis=1), 1e-4))
@@ -265,7 +265,7 @@ def _light(blocks: SliceBlocks, here: int, detail: _Detail) -> dict[str, float]:
     }
 
 
-def _falls(curve: Curve, here: int) -> dict[str, float]:
+def _falls(curve: Curve, here: int) -> dict[str, Any]:
     """Returns how far detail falls on the weaker and on the deeper side of the answer, if it has two."""
     sides = [curve[here] - one for one in (curve[: here + 1], curve[here:])]
     falls = [float(np.sort(one)[-max(len(one) // 3, 1) :].mean()) for one in sides if len(one) > 1]

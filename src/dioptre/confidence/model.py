@@ -61,7 +61,7 @@ class OutlierModel:
 
     names: tuple[str, ...]
     typical: Float[np.ndarray, " feature"]
-    roots: Nodes
+    roots: Int[np.ndarray, " tree"]
     feature: Nodes
     threshold: Float[np.ndarray, " node"]
     right: Nodes

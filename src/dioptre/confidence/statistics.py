@@ -97,7 +97,7 @@ class SliceBlocks:
     finest: PerBlock
     noise: PerBlock
     small: Float32[np.ndarray, "slice view block r c"]
-    pieces: Float32[np.ndarray, "slice block 2 r c"]
+    pieces: Float32[np.ndarray, "slice block 2 h w"]
 
     @classmethod
     def of(cls, pixels: Pixels, layout: BlockLayout | None = None) -> "SliceBlocks":
@@ -154,9 +154,12 @@ class SliceBlocks:
 
     def within(self, blocks: Any) -> "SliceBlocks":
         """Returns what is known of some of the blocks."""
-        few = replace(self, small=self.small[:, :, blocks], pieces=self.pieces[:, blocks])
-        return replace(
-            few, fine=few.fine[:, blocks], finest=few.finest[:, blocks], noise=few.noise[:, blocks]
+        return SliceBlocks(
+            self.fine[:, blocks],
+            self.finest[:, blocks],
+            self.noise[:, blocks],
+            self.small[:, :, blocks],
+            self.pieces[:, blocks],
         )
 
     @property
@@ -190,8 +193,8 @@ class SliceBlocks:
         farthest = min(FARTHEST, side // 3)
         moves = np.clip(np.rint(_shifts(green[:-1], green[1:])), -farthest, farthest).astype(int)
         found = _correlations(self.pieces[:-1], self.pieces[1:])
-        for gap in np.flatnonzero(moves.any(axis=0)):
-            right, down = moves[:, gap]
+        for gap in np.flatnonzero(moves.any(axis=0)).tolist():
+            right, down = moves[:, gap].tolist()
             one = self.pieces[gap : gap + 1, ..., _kept(-down, side), _kept(-right, side)]
             other = self.pieces[gap + 1 : gap + 2, ..., _kept(down, side), _kept(right, side)]
             found[gap] = np.maximum(found[gap], _correlations(one, other)[0])
