@@ -41,7 +41,6 @@ OTHERS = [key for key, one in METHODS.items() if not one.build().by_slice]
 EACH = 2  # measures beside the default
 NETWORKS = 4  # that are asked about a whole sweep of the phone
 MOST_LOOKS = 3
-KNOWN = 0.5  # how often a measure is told that the phone's sweep begins at infinity
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,26 +65,23 @@ def samples_of(sweep: TrueSweep, rng: np.random.Generator) -> Iterator[Sample]:
     blocks = SliceBlocks.of(sweep.pixels)
     green = sweep.pixels.mean(axis=1, keepdims=True) if sweep.pixels.shape[1] == 2 else sweep.pixels
     keys = [DEFAULT_METHOD, *rng.choice(MEASURES, EACH, replace=False)]
-    yield from _measured(sweep, green, blocks, keys, rng)
+    yield from _measured(sweep, green, blocks, keys)
     if sweep.pixels.shape[1] == 2:
-        yield from _measured(sweep, sweep.pixels, blocks, [str(rng.choice(VIEWS))], rng)
+        yield from _measured(sweep, sweep.pixels, blocks, [str(rng.choice(VIEWS))])
     if sweep.grid_is_learnaf:
         for key in rng.choice(OTHERS, NETWORKS, replace=False):
             yield from _looked(sweep, find_method(str(key)), blocks, rng)
 
 
 def _measured(
-    sweep: TrueSweep, pixels: np.ndarray, blocks: SliceBlocks, keys: Sequence[str], rng: np.random.Generator
+    sweep: TrueSweep, pixels: np.ndarray, blocks: SliceBlocks, keys: Sequence[str]
 ) -> Iterator[Sample]:
     stack = FocalStack.full(pixels[None], FocusGrid(range(len(pixels))))
-    closed = (sweep.grid_is_learnaf and bool(rng.random() < KNOWN), False)
     for key, curves in scores(stack, keys).items():
         curve = curves[0]
         if np.isfinite(curve).sum() > 2 and np.ptp(curve[np.isfinite(curve)]) > 0:
             answer = float(peak_position(curve))
-            yield Sample(
-                key, find_evidence(blocks, answer, closed=closed).features, sweep.steps_off(answer), answer
-            )
+            yield Sample(key, find_evidence(blocks, answer).features, sweep.steps_off(answer), answer)
 
 
 def _looked(
@@ -115,8 +111,7 @@ def _answered(
 ) -> Sample:
     answer = float(peak_position(posterior.scores()[0]))
     own = own_doubt(posterior, answer)
-    closed = (positions is None, False)  # networks know that the phone's far end is infinity
-    features = find_evidence(blocks, answer, own, positions, posterior.positions, closed).features
+    features = find_evidence(blocks, answer, own, positions, posterior.positions).features
     return Sample(key, features, sweep.steps_off(answer), answer)
 
 

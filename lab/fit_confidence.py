@@ -11,6 +11,7 @@ that are counted are of faults and of what cannot be focused, whatever their num
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,17 @@ DEFAULT_SHARE = 0.5  # of the answers that they ask for are the default method's
 FIT, COUNT, SHOW = (0, 1, 2, 3, 4, 5), (6, 7), (8, 9)  # scenes, modulo ten
 TREES = {
     "max_iter": 150,
-    "max_leaf_nodes": 10,
+    "max_leaf_nodes": 14,
     "learning_rate": 0.1,
     "l2_regularization": 5.0,
     "min_samples_leaf": 40,
 }
 KNOTS = 60
 # Which way a feature may only push: 1, the more of it the more doubtful; -1, the less.
-MORE = "own spread spread_all distance distance_all sharper ends repeats light change change_here misfit scales noisier turned away"
-LESS = "share share_near shared edge fall fall_far clear telling"
-DIRECTIONS = {**dict.fromkeys(MORE.split(), 1), **dict.fromkeys(LESS.split(), -1)}
+MORE = ("own", "distance", "sharper", "ends", "light", "change", "turned")
+LESS = ("fall_far", "shared_clean", "edge", "clear", "telling")
+EITHER = ("finest", "still", "slices")
+DIRECTIONS = {**dict.fromkeys(MORE, 1), **dict.fromkeys(LESS, -1), **dict.fromkeys(EITHER, 0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +79,9 @@ class Table:
         }
         return Table(self.names, self.features[rows], **rest)
 
-    def without(self, names: list[str]) -> "Table":
-        """Returns the table without some features."""
-        kept = [at for at, name in enumerate(self.names) if name not in names]
+    def of_features(self, names: Sequence[str]) -> "Table":
+        """Returns the table of some features."""
+        kept = [self.names.index(name) for name in names]
         rest = {name: getattr(self, name) for name in ("method", "kind", "clean", "off", "slices", "scene")}
         return Table([self.names[at] for at in kept], self.features[:, kept], **rest)
 
@@ -107,7 +109,7 @@ class Table:
 
 def fitted(table: Table, seed: int) -> HistGradientBoostingClassifier:
     """Returns trees fitted to a table."""
-    ways = [DIRECTIONS.get(name, 0) for name in table.names]
+    ways = [DIRECTIONS[name] for name in table.names]
     trees = HistGradientBoostingClassifier(
         **TREES, monotonic_cst=ways, random_state=seed, early_stopping=False
     )
@@ -248,7 +250,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--without", default="")
     chosen = parser.parse_args()
-    table = Table.read(chosen.samples).without(chosen.without.split(","))
+    names = [name for name in DIRECTIONS if name not in chosen.without.split(",")]
+    table = Table.read(chosen.samples).of_features(names)
     _, entries = fit(table, chosen.seed)
     print_figures(entries["header"]["figures"])
     if chosen.out:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int
 
 from dioptre.confidence.contrast import PeakPosterior, peak_posterior
-from dioptre.confidence.statistics import SliceBlocks
+from dioptre.confidence.statistics import BINNED, SliceBlocks
 from dioptre.posterior import Posterior
 
 PerBlock = Float[np.ndarray, "slice block"]
@@ -22,6 +22,7 @@ Curve = Float[np.ndarray, " slice"]
 
 NEGLIGIBLE: Final = 1e-6  # probability
 DARKEST: Final = 1e-7  # mean square of differences: what rounding to 8 bits leaves
+FEWEST: Final = 3  # pictures that show a peak
 CLEAR: Final = 4.0  # deviations: by so much a block's detail changes if it tells anything
 
 
@@ -49,68 +50,49 @@ def find_evidence(
     own: float | None = None,
     positions: Curve | None = None,
     grid: int | None = None,
-    closed: tuple[bool, bool] = (False, False),
 ) -> Evidence:
     """Returns what pictures say of an answer.
 
     Args:
         blocks: What is kept of the slices of the region, or of looks, in ascending order of positions.
         answer: An index of the grid, which may lie between two.
-        own: How likely the method itself holds it that the focus is farther than a reach from the answer.
-        positions: The index of each slice; all of the grid, if not given.
+        own: How likely the method itself holds it that the focus is far from the answer.
+        positions: The index of each look; None for a sweep, whose slices are all of the grid.
         grid: Positions of the grid; as many as slices, if not given.
-        closed: Of the first and the last end of a sweep: whether nothing can be sharp beyond it.
     """
     n = grid or blocks.slices
     at = np.arange(float(n)) if positions is None else positions
-    here, reach = int(np.argmin(np.abs(at - answer))), near_of(n)
+    here = int(np.argmin(np.abs(at - answer)))
     detail = _Detail.of(blocks, here)
     found = {
         "own": np.nan if own is None else np.log(own + NEGLIGIBLE),
         "slices": np.log(blocks.slices),
-        "away": np.log(0.5 + abs(at[here] - answer)),
         **_fineness(blocks, here, detail.weights),
         "turned": _turned(blocks) if blocks.views == 2 else np.nan,
     }
-    if blocks.slices < 3:
+    if blocks.slices < FEWEST:
         return Evidence(_plain(found))
-    everywhere = peak_posterior(detail.curve(detail.weights), positions)
-    away = np.abs(at[detail.peaks] - answer)
-    deciding = np.where(away <= reach, detail.weights, 0.0)
-    share = deciding.sum() / detail.weights.sum()
-    deciding = deciding if share > 0 else detail.weights
-    curve = detail.curve(deciding)
-    peak = peak_posterior(curve, positions)
+    near = np.abs(at[detail.peaks] - answer) <= near_of(n)
+    deciding = np.where(near, detail.weights, 0.0)
+    deciding = deciding if near.any() else detail.weights
+    whole, curve = detail.curve(detail.weights), detail.curve(deciding)
+    everywhere, peak = peak_posterior(whole, positions), peak_posterior(curve, positions)
     found |= {
-        "spread": np.log(peak.away_from(answer, reach) + NEGLIGIBLE),
-        "spread_all": np.log(everywhere.away_from(answer, reach) + NEGLIGIBLE),
         "distance": np.log(0.05 + peak.expected_distance(answer) / peak.width),
-        "distance_all": np.log(0.05 + everywhere.expected_distance(answer) / everywhere.width),
-        "sharper": detail.curve(detail.weights).max(),
-        "share": share,
-        "share_near": detail.weights[away <= 2 * reach].sum() / detail.weights.sum(),
-        "closed": float(closed[int(2 * answer > n - 1)]),
+        "sharper": whole.max(),
         "telling": np.log(detail.weights.mean()),
-        "width": np.log(peak.width),
-        "misfit": np.log(peak.misfit + 0.02),
-        "scales": np.log(
-            0.1 + abs(at[int(np.argmax(detail.coarse_curve(deciding)))] - answer) / max(peak.width, 1)
-        ),
-        **_light(blocks, here, detail),
-        **_falls(curve, here),
+        "light": _light(blocks),
+        "change": np.log(1.01 - np.quantile(detail.alike, 0.1)),
+        "fall_far": _deeper_fall(curve, here),
     }
     if positions is None:
         beside = np.unique(np.clip([here - 1, here], 0, blocks.slices - 2))
-        shared = blocks.likeness()[beside]
-        clean = 1 - noise_floor(blocks)[:, None] / blocks.fine
-        known = np.sqrt(np.maximum(clean[beside] * clean[beside + 1], 0.05))
-        same, around = blocks.same_as_next, int(max(2, min(peak.width, n / 8))) + 1
+        around = int(max(2, min(peak.width, n / 8))) + 1
         found |= {
             "ends": np.log(peak.at_ends(0.5) + NEGLIGIBLE),
-            "shared": float((shared @ deciding).mean() / deciding.sum()),
-            "shared_clean": float((np.minimum(shared / known, 1.2) @ deciding).mean() / deciding.sum()),
+            "shared_clean": float((_shared(blocks, beside) @ deciding).mean() / deciding.sum()),
             "still": _stillness(blocks, here),
-            "repeats": float(min(same[max(here - around, 0) : here + around].sum(), 4)),
+            "repeats": blocks.same_as_next[max(here - around, 0) : here + around].sum(),
         }
     return Evidence(_plain(found), peak, everywhere, curve)
 
@@ -137,46 +119,34 @@ class _Detail:
 
     Attributes:
         fine: The logarithm of that ratio.
-        coarse: The same in the small pictures.
         weights: How clearly the detail of each block changes along the slices.
         peaks: The slice in which each block has most of it.
-        toned: The answer's small picture in the light of each slice.
+        alike: The correlation of each slice with the answer's small picture in its light.
     """
 
     fine: PerBlock
-    coarse: PerBlock
     weights: Float[np.ndarray, " block"]
-    peaks: "np.ndarray"
-    toned: Float32[np.ndarray, "slice block r c"]
+    peaks: Int[np.ndarray, " block"]
+    alike: Curve
 
     @classmethod
     def of(cls, blocks: SliceBlocks, here: int) -> "_Detail":
         """Returns the detail of slices beside that of one of them."""
         green = blocks.green
         toned = _toned(green, here)
-        coarse, expected = _coarse(green), _coarse(toned)
-        floor = noise_floor(blocks)[:, None]
-        small = floor / 16
+        expected, floor = _coarse(toned), noise_floor(blocks)[:, None]
+        small = floor / BINNED**2
         scale = (expected + small) / (expected[here] + small[here])
         fine = np.log(blocks.fine + floor) - np.log(blocks.fine[here] * scale + floor)
         smooth = _smoothed(fine)
-        clear = (np.ptp(smooth, axis=0)) / (0.03 + _noise(fine))
-        weights = np.log1p(np.maximum(clear - CLEAR, 0.0)) * np.sqrt(-np.expm1(-np.ptp(smooth, axis=0)))
-        return cls(
-            fine,
-            np.log(coarse + small) - np.log(expected + small),
-            weights + 1e-6,
-            smooth.argmax(axis=0),
-            toned,
-        )
+        rises = np.ptp(smooth, axis=0)
+        clear = np.maximum(rises / (0.03 + _noise(fine)) - CLEAR, 0.0)
+        weights = np.log1p(clear) * np.sqrt(-np.expm1(-rises)) + NEGLIGIBLE
+        return cls(fine, weights, smooth.argmax(axis=0), _alike(green, toned))
 
     def curve(self, weights: Float[np.ndarray, " block"]) -> Curve:
         """Returns the weighted mean of the blocks' logarithms."""
         return self.fine @ weights / weights.sum()
-
-    def coarse_curve(self, weights: Float[np.ndarray, " block"]) -> Curve:
-        """Returns the same of the small pictures, smoothed."""
-        return _smoothed(self.coarse @ weights / weights.sum())
 
 
 def noise_floor(blocks: SliceBlocks) -> Curve:
@@ -226,7 +196,7 @@ def _noise(curves: PerBlock) -> Float[np.ndarray, " block"]:
 
 
 def _fineness(blocks: SliceBlocks, here: int, weights: Float[np.ndarray, " block"]) -> dict[str, Any]:
-    """Returns how fine the detail of the answer's picture is, beside its noise and its light."""
+    """Returns how fine the detail of the answer's picture is, and how far it stands out of the noise."""
     floor = noise_floor(blocks)[here]
     share = weights * blocks.fine[here]
     share = share / max(share.sum(), 1e-12)
@@ -234,10 +204,9 @@ def _fineness(blocks: SliceBlocks, here: int, weights: Float[np.ndarray, " block
     coarse = share @ _coarse(blocks.green[here : here + 1])[0]
     least = 0.1 * floor
     return {
-        "edge": np.log(max(fine - floor, least) / max(coarse - floor / 16, least)),
+        "edge": np.log(max(fine - floor, least) / max(coarse - floor / BINNED**2, least)),
         "finest": np.log(max(finest - floor, least) / max(fine - floor, least)),
-        "clear": np.log(fine / floor),
-        "dark": np.log(blocks.green[here].mean(axis=(1, 2)).max() + 1e-4),
+        "clear": np.log(max(fine, least) / floor),
     }
 
 
@@ -247,26 +216,30 @@ def _turned(blocks: SliceBlocks) -> float:
     return float(np.log(0.1 + np.quantile(down, 0.8)) - np.log(0.1 + np.quantile(right, 0.8)))
 
 
-def _light(blocks: SliceBlocks, here: int, detail: _Detail) -> dict[str, Any]:
-    """Returns how light and scene change along the slices, and how much noisier the answer's picture is."""
-    green = blocks.green.reshape(blocks.slices, -1)
-    bright = np.log(np.maximum(green.mean(axis=1), 1e-4))
-    toned = detail.toned.reshape(green.shape)
-    one, other = green - green.mean(axis=1, keepdims=True), toned - toned.mean(axis=1, keepdims=True)
+def _light(blocks: SliceBlocks) -> float:
+    """Returns the logarithm of the range of the logarithm of the brightness of slices."""
+    bright = np.log(np.maximum(blocks.small.mean(axis=(1, 2, 3, 4)), 1e-4))
+    return float(np.log(0.01 + np.ptp(bright)))
+
+
+def _alike(
+    pictures: Float32[np.ndarray, "slice block r c"], toned: Float32[np.ndarray, "slice block r c"]
+) -> Curve:
+    """Returns the correlation of each picture with another one."""
+    one, other = (each.reshape(len(each), -1) for each in (pictures, toned))
+    one, other = (each - each.mean(axis=1, keepdims=True) for each in (one, other))
     power = np.einsum("si,si->s", one, one) * np.einsum("si,si->s", other, other)
-    alike = np.einsum("si,si->s", one, other) / np.sqrt(np.maximum(power, 1e-20))
-    floor = noise_floor(blocks)
-    beside = alike[max(here - 1, 0) : here + 2]
-    return {
-        "light": np.log(0.01 + np.ptp(bright)),
-        "change": np.log(1.01 - np.quantile(alike, 0.1)),
-        "change_here": np.log(1.01 - beside.min()),
-        "noisier": np.log(floor[here] / np.median(floor)),
-    }
+    return np.einsum("si,si->s", one, other) / np.sqrt(np.maximum(power, 1e-20)).astype(np.float64)
 
 
-def _falls(curve: Curve, here: int) -> dict[str, Any]:
-    """Returns how far detail falls on the weaker and on the deeper side of the answer, if it has two."""
-    sides = [curve[here] - one for one in (curve[: here + 1], curve[here:])]
-    falls = [float(np.sort(one)[-max(len(one) // 3, 1) :].mean()) for one in sides if len(one) > 1]
-    return {"fall": min(falls), "fall_far": max(falls)}
+def _deeper_fall(curve: Curve, here: int) -> float:
+    """Returns how far the detail falls on the deeper side of the answer: the mean of its lowest third."""
+    sides = [curve[here] - one for one in (curve[: here + 1], curve[here:]) if len(one) > 1]
+    return max(float(np.sort(one)[-max(len(one) // 3, 1) :].mean()) for one in sides)
+
+
+def _shared(blocks: SliceBlocks, gaps: Int[np.ndarray, " some"]) -> Float[np.ndarray, "some block"]:
+    """Returns the correlation of detail between neighbours, in which noise does not count."""
+    clean = 1 - noise_floor(blocks)[:, None] / np.maximum(blocks.fine, DARKEST)
+    known = np.sqrt(np.maximum(clean[gaps] * clean[gaps + 1], 0.05))
+    return np.minimum(blocks.likeness()[gaps] / known, 1.2)

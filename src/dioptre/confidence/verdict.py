@@ -8,7 +8,6 @@ FAILED is what has nothing to answer: no light, only light, nothing but noise, p
 Reasons decide nothing. They say what made the risk as large as it is, and what to do about it.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -117,14 +116,11 @@ class VerdictContext:
         risk: How often an answer that is called focused may be a miss.
         looks: The indices at which a few looks were taken, rising; None for a whole sweep.
         grid: Positions of the grid that looks were taken on.
-        to_infinity: How many slices a sweep could have before its first one, the farthest: to where infinity
-            is sharp.
     """
 
     risk: float = RISK
     looks: Int[np.ndarray, " look"] | None = None
     grid: int | None = None
-    to_infinity: float = math.inf
 
 
 NOTHING_KNOWN: Final = VerdictContext()
@@ -172,8 +168,7 @@ def judge(
     n = context.grid or blocks.slices
     doubt = None if own is None else own_doubt(own, answer)
     positions = None if context.looks is None else context.looks.astype(float)
-    closed = (context.to_infinity <= near_of(n), False)
-    evidence = find_evidence(blocks, answer, doubt, positions, context.grid, closed)
+    evidence = find_evidence(blocks, answer, doubt, positions, context.grid)
     odds = read_model().odds(evidence.features)
     if evidence.features.get("repeats", 0) > 0:  # nobody knows where the lens was
         odds = Odds(

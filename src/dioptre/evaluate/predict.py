@@ -204,7 +204,7 @@ def _whole_stacks(
                 curves.append(method)
                 continue
             posterior = posterior.weigh(prior)
-            context = VerdictContext(to_infinity=stack.grid.steps_to_infinity)
+            context = VerdictContext()
             verdicts = [
                 one.judged(posterior.scene(at), method.views, context) for at, one in enumerate(pictures)
             ]
@@ -213,7 +213,7 @@ def _whole_stacks(
         mine = [method for method in curves if method.family is family]
         with costs.of([method.key for method in mine]):
             found = scores(stack, [method.key for method in mine])
-            verdicts_of = _judge_curves(stack, pictures, found)
+            verdicts_of = _judge_curves(pictures, found)
             answers += [_whole(method, found[method.key], verdicts_of[method.key]) for method in mine]
     return answers
 
@@ -224,11 +224,9 @@ def _whole(method: Method, found: Scores, verdicts: Sequence[Verdict]) -> Answer
     return Answers(method.key, whole, WHOLE, start, best_index(found)[:, None], verdicts, identity)
 
 
-def _judge_curves(
-    stack: FocalStack, pictures: Sequence[Pictured], curves: Mapping[str, Scores]
-) -> dict[str, list[Verdict]]:
+def _judge_curves(pictures: Sequence[Pictured], curves: Mapping[str, Scores]) -> dict[str, list[Verdict]]:
     """Returns the verdicts on each method's curves, as `focus` finds them."""
-    context = VerdictContext(to_infinity=stack.grid.steps_to_infinity)
+    context = VerdictContext()
     return {
         key: [
             judge_curve(curve[at], one.blocks, one.exposures.median(), context)

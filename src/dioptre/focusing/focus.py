@@ -425,7 +425,7 @@ class FocusJob:
         assert curve is not None
         if parts is not None:
             curve, _ = self.focuser.joined(curve, parts)
-        context = VerdictContext(self.risk, to_infinity=self.grid.steps_to_infinity)
+        context = VerdictContext(self.risk)
         verdict = judge_curve(curve, found.blocks, found.exposure, context)
         result = self._result(curve, verdict, roi, at)
         if parts is None or roi is None:
@@ -436,7 +436,7 @@ class FocusJob:
         """Returns the verdict on a posterior, of looks or of a whole stack."""
         answer, blocks = peak_position(posterior.scores()[0]), found.blocks
         if at is None:
-            context = VerdictContext(self.risk, to_infinity=self.grid.steps_to_infinity)
+            context = VerdictContext(self.risk)
         else:
             looks, which = np.unique(at, return_index=True)
             blocks, context = blocks.at(which), VerdictContext(self.risk, looks, posterior.positions)

@@ -259,7 +259,7 @@ def _judged(
     saturated, mean = np.median(exposures.saturated, axis=2), np.median(exposures.mean, axis=2)
     finite = np.asarray(exposures.finite.all(axis=2))
     confidence, states = np.empty(lattice.shape), np.empty(lattice.shape, dtype=object)
-    context = VerdictContext(risk, to_infinity=grid.steps_to_infinity)
+    context = VerdictContext(risk)
     for at in np.ndindex(lattice.shape):
         exposure = Exposure(float(saturated[at]), float(mean[at]), bool(finite[at]))
         verdict = judge_curve(seen.curves[at], seen.of_patch(lattice, *at), exposure, context)

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 320  # of the curve, in pixels
 HEIGHT: Final = 120
-INK, CHOSEN, FAILED, TIED = "#20435c", "#d95f02", "#a0a0a0", "#f3d9c4"
+INK, CHOSEN, UNCERTAIN, FAILED, TIED = "#20435c", "#d95f02", "#f2c100", "#a0a0a0", "#f3d9c4"
+COLOURS: Final = {"focused": CHOSEN, "uncertain": UNCERTAIN}
+WORDS: Final = {"uncertain": " (the best answer there is)", "failed": " (nothing to answer)"}
 
 
 def to_html(result: "FocusResult") -> str:
     """Returns a result as HTML."""
     reasons = "".join(f", {escape(one.value)}" for one in result.reasons)
-    head = f"<b>{escape(result.state.value)}</b>{reasons}: slice {result.index} ({result.subindex:.2f})"
+    state = escape(result.state.value)
+    dot = f'<span style="color:{COLOURS.get(state, FAILED)}">&#9679;</span>'
+    head = f"{dot} <b>{state}</b>{WORDS.get(state, '')}{reasons}: slice {result.index} ({result.subindex:.2f})"
     if result.unit not in (SLICE, DIOPTRES):
         head += f", {result.position:.6g} {escape(result.unit)}"
     if result.dioptres is not None:
@@ -40,7 +44,7 @@ def _curve(result: "FocusResult") -> str:
     x = 6 + (WIDTH - 12) * np.arange(len(scores)) / max(len(scores) - 1, 1)
     y = HEIGHT - 8 - (HEIGHT - 16) * (np.where(finite, scores, low) - low) / span
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[finite], y[finite], strict=True))
-    colour = CHOSEN if result.state == "focused" else FAILED
+    colour = COLOURS.get(result.state, FAILED)
     flat = ""
     if result.verdict.plateau is not None:
         first, last = (float(x[one]) for one in result.verdict.plateau)
