@@ -9,9 +9,10 @@
 
 Where the plan asks for autofocus, the stage is focused by `focus` around where it stands, once for each
 position and time (a plan that names further axes: once for each of theirs too), and the slices that follow
-are taken around what was found. Focusing that does not end in focus is a RuntimeError to the engine: it is
-tried `max_retries` times, then the stage goes back, the engine warns, and the acquisition goes on. No
-autofocus device needs to be configured. Every outcome is kept, the failed ones too.
+are taken around what was found. An answer that is uncertain is the best there is: the engine takes it, and
+warns. Focusing that fails is a RuntimeError to the engine: it is tried `max_retries` times, then the stage
+goes back, the engine warns, and the acquisition goes on. No autofocus device needs to be configured. Every
+outcome is kept, the failed ones too.
 """
 
 import logging
@@ -31,7 +32,7 @@ except ModuleNotFoundError:
     raise MissingExtraError(MISSING) from None
 
 LOGGER = logging.getLogger("pymmcore-plus")
-FOCUSED = "focused"  # dioptre.State.FOCUSED, which a later room defines
+FOCUSED, UNCERTAIN = "focused", "uncertain"  # of dioptre.State, which a later room defines
 
 
 @runtime_checkable
@@ -40,7 +41,7 @@ class FocusOutcome(Protocol):
 
     @property
     def state(self) -> str:
-        """Focused, or failed."""
+        """Focused, uncertain or failed."""
         ...
 
 
@@ -150,7 +151,10 @@ class AutofocusEngine(MDAEngine, Generic[R]):
         try:
             camera = MicroManagerCamera(core, way_um=self._way_um, step_um=self._step_um)
             result = self._focus(camera)
-            error = "" if result.state == FOCUSED else f"the focus was not found: {result}"
+            if result.state == UNCERTAIN:
+                LOGGER.warning("autofocus is uncertain, and its answer is taken: %s", result)
+            elif result.state != FOCUSED:
+                error = f"the focus was not found: {result}"
         except DioptreError as fault:
             error = str(fault)
         try:

@@ -26,6 +26,7 @@ class Demo:
 
 def run_demo(config: Demo) -> int:
     """Runs the demo and prints its tables."""
+    from dioptre.cli.focus_result import in_colour  # noqa: PLC0415
     from dioptre.cli.report import print_tables  # noqa: PLC0415
     from dioptre.pipeline.demo import demo  # noqa: PLC0415
     from dioptre.pipeline.executors import local_executor  # noqa: PLC0415
@@ -37,7 +38,7 @@ def run_demo(config: Demo) -> int:
     for name, result in (("textured plane", found.good), ("blank wall", found.blank)):
         reasons = ", ".join(reason.value for reason in result.reasons) or "no complaints"
         sure = f"confidence {result.confidence:.2f}, {reasons}"
-        console.print(f"{name}: {result.state.value} at slice {result.index}, {sure}")
+        console.print(f"{name}: {in_colour(result.state)} at slice {result.index}, {sure}")
     console.print(f"(the plane is at slice {found.truth})", markup=False)
     print_tables(found.tables)
     if not found.drawn:

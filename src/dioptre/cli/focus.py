@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from dioptre.cli.console import FOCUSED, NOT_FOCUSED, print_json, progress, refuse_overwriting
+from dioptre.cli.console import print_json, progress, refuse_overwriting
 from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv, write_depths_csv
-from dioptre.cli.focus_result import print_look_result, print_reason
+from dioptre.cli.focus_result import print_look_result, print_state
 from dioptre.cli.stack_flags import StackFlags, read_flags
 from dioptre.errors import InputError
 
@@ -65,7 +65,8 @@ class Focus:
     With --at, say where the lens must go from one look or a few: from a picture for each position, or from
     these slices of a whole stack.
 
-    Exit code 0: focused. 1: not focused (why, on stderr). 2: bad input.
+    Exit code 0: focused. 1: uncertain (the best answer has more risk than --risk), or failed (there is
+    nothing to answer); why, on stderr. 2: bad input.
 
     Attributes:
         stacks: A folder of numbered pictures (NAME_left and NAME_right are two views), pictures, a TIFF,
@@ -84,7 +85,8 @@ class Focus:
         order: Which way a sweep runs, where its positions do not tell: near-first or far-first.
         camera: Camera of the pictures, for networks: a camera file (docs/data.md), pixel3, dslr-50mm,
             machine-vision-16mm or microscope-4x.
-        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        risk: How many misses to accept: their share among all answers that are as sure. In a miss, nothing in
+            the region is sharp. An answer with more risk is uncertain.
         prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near such as 3,2,1,
             or a file of them; heeded by methods that give probabilities.
         output: What is printed and written.
@@ -140,7 +142,7 @@ def run_focus(config: Focus) -> int:
         write_depths_csv(config.output.depths_csv, answers)
     print_answers(answers, config.output.json, config.output.full)
     several = len(answers) > 1
-    return max(_exit_code(one.result, one.title if several else "") for one in answers)
+    return max(print_state(one.result, config.risk, one.title if several else "") for one in answers)
 
 
 def _check_written(output: OutputFlags) -> None:
@@ -247,7 +249,7 @@ def _focus_looks(
         print_json({"stack": pictures.source, "names": names, **result.to_json(config.output.full)})
     else:
         print_look_result(pictures.source, pictures, result)
-    return _exit_code(result)
+    return print_state(result, config.risk)
 
 
 def _taken(config: Focus, pictures: "Pictures", looks: int) -> "FocusGrid | None":
@@ -285,17 +287,6 @@ def _chosen_pictures(
         f"{stack.source} has {len(stack)} pictures, but --at names {named}: give a picture for each, or the "
         "position of every picture (--positions)"
     )
-
-
-def _exit_code(result: "FocusResult", stack: str = "") -> int:
-    """Returns 0 for focused, or says on stderr why not and returns 1; warnings are said in either case."""
-    from dioptre.confidence.reasons import Reason, State  # noqa: PLC0415
-
-    focused = result.state is State.FOCUSED
-    for reason in result.reasons:
-        if reason is Reason.ASSUMED_CAMERA or not focused:
-            print_reason(reason, f"{stack}: " if stack else "")
-    return FOCUSED if focused else NOT_FOCUSED
 
 
 def parse_at(text: str) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dioptre.cli.console import open_console, print_json
-from dioptre.cli.focus_result import in_words, place, print_notes, print_stack_result, table_of
+from dioptre.cli.focus_result import in_colour, in_words, place, print_notes, print_stack_result, table_of
 from dioptre.errors import DioptreError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _print_table(answers: Sequence[Answer]) -> None:
         result = one.result
         table.add_row(
             escape(one.title),
-            result.state.value,
+            in_colour(result.state),
             escape(one.pictures.names[result.index]),
             place(result),
             f"{result.confidence:.2f}",

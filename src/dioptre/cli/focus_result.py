@@ -2,21 +2,26 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from math import isfinite, log10
+from math import floor, isfinite, log10
 from typing import TYPE_CHECKING
 
-from dioptre.cli.console import one_line, open_console
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED, one_line, open_console
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from dioptre.confidence.reasons import Reason
+    from dioptre.confidence.reasons import Reason, State
     from dioptre.focusing.result import FocusResult, Roi
     from dioptre.stacks.pictures import Pictures
 
 BARS = "▁▂▃▄▅▆▇█"
 CURVE_COLUMNS = 58  # of a curve beside its name, within 80
+COLOURS = {"focused": "green", "uncertain": "yellow", "failed": "red"}  # of states
+PROBABLE = 0.5  # confidence from which on an answer that is uncertain is called probably right
+IN_TABLE = {"several-depths", "plateau", "pixels-left-out"}  # of what is focused, there is no more to say
+LEAST_RISK = 0.0001  # that is told
+LIKELY = 0.1  # a candidate that a table tells is as probable at least
 
 
 def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") -> None:
@@ -100,11 +105,8 @@ def result_table(result: "FocusResult", answer: tuple[str, str], told: bool = Fa
     """
     from rich.table import Table  # noqa: PLC0415
 
-    from dioptre.confidence.reasons import WARNINGS, Reason, State  # noqa: PLC0415
-
-    good = result.state is State.FOCUSED
     table = Table(show_header=False)
-    table.add_row("state", f"[bold {'green' if good else 'red'}]{result.state.value}")
+    table.add_row("state", f"[bold]{in_colour(result.state)}")
     table.add_row(*answer)
     if not told:
         table.add_row("position", place(result))
@@ -113,20 +115,19 @@ def result_table(result: "FocusResult", answer: tuple[str, str], told: bool = Fa
     verdict = result.verdict
     if verdict.plateau is not None:
         table.add_row("plateau", "sharp from slice {} to {}".format(*verdict.plateau))
-    if verdict.rivals:
-        table.add_row("nearly as sharp", ", ".join(f"slice {one}" for one in verdict.rivals))
     table.add_row("confidence", f"{result.confidence:.2f}")
     if result.expected_error is not None:
         table.add_row("expected error", _length(result.expected_error, result))
-    table.add_row("risk of a miss", f"{result.risk:.3f}")
-    if Reason.AMBIGUOUS in result.reasons:
+    table.add_row("risk of a miss", risk_in_words(result.risk))
+    likely = [one for one in verdict.candidates if one.probability >= LIKELY]
+    if len(likely) > 1:
         chances = (
-            f"{result.grid.positions[one.index]:.6g} (probability {one.probability:.2f})"
-            for one in verdict.candidates
+            f"{result.grid.positions[one.index]:.6g} (probability {one.probability:.2f})" for one in likely
         )
         table.add_row("candidates", ", ".join(chances))
-    for name, warnings in (("because", False), ("beware", True)):
-        reasons = [reason.value for reason in result.reasons if (reason in WARNINGS) is warnings]
+    for name in ("because", "beware"):
+        beware = name == "beware"
+        reasons = [one.value for one in result.reasons if (_head(one, result) == "beware") is beware]
         if reasons:
             table.add_row(name, ", ".join(reasons))
     table.add_row("method", result.method)
@@ -171,7 +172,7 @@ def _print_depths(console: "Console", pictures: "Pictures", result: "FocusResult
             escape(pictures.names[depth.index]) + (" (chosen)" if depth.chosen else ""),
             f"{depth.share:.0%}",
             in_words(depth.roi),
-            depth.result.state.value,
+            in_colour(depth.result.state),
             f"{depth.result.confidence:.2f}",
             "\n".join(reason.value for reason in depth.result.reasons),
             style="bold" if depth.chosen else None,
@@ -186,12 +187,59 @@ def table_of(*columns: str, folded: Sequence[str]) -> "Table":
     return Table(*(Column(one, overflow="fold", no_wrap=one not in folded) for one in columns))
 
 
-def print_reason(reason: "Reason", where: str = "") -> None:
-    """Says on stderr why something is not focused, or what to beware of."""
-    from dioptre.confidence.reasons import EXPLANATIONS, WARNINGS  # noqa: PLC0415
+def in_colour(state: "State") -> str:
+    """Returns a state as markup: green, yellow or red."""
+    return f"[{COLOURS[state]}]{state.value}[/]"
 
-    head = "beware" if reason in WARNINGS else "not focused"
-    sys.stderr.write(f"{one_line(where)}{head}: {reason.value}: {EXPLANATIONS[reason]}\n")
+
+def risk_in_words(risk: float) -> str:
+    """Returns a risk with two digits that count, rounded up: who accepts what is said takes the answer."""
+    risk = max(risk, LEAST_RISK)
+    digits = 1 - floor(log10(risk))
+    told = round(risk, digits)
+    return f"{told if told >= risk else told + 10**-digits:.{digits}f}".rstrip("0").rstrip(".")
+
+
+def print_state(result: "FocusResult", accepted: float, stack: str = "") -> int:
+    """Says on stderr why an answer is not focused, what to do and what to beware of; returns the exit code.
+
+    Args:
+        result: The answer.
+        accepted: The risk that is accepted.
+        stack: What was focused, if there are several.
+    """
+    from dioptre.confidence.reasons import EXPLANATIONS, State  # noqa: PLC0415
+
+    lines, focused = list[str](), result.state is State.FOCUSED
+    if result.state is State.UNCERTAIN:
+        lines.append(f"uncertain: {_doubt(result, accepted)}")
+    for reason in result.reasons:
+        head = _head(reason, result)
+        if not (focused and reason in IN_TABLE):
+            lines.append(f"{head}: {reason.value}: {EXPLANATIONS[reason]}")
+    if result.state is State.FAILED and not any(line.startswith("failed") for line in lines):
+        lines.insert(0, "failed: nothing tells where the focus is")
+    for line in lines:
+        sys.stderr.write(f"{one_line(stack)}: {line}\n" if stack else f"{line}\n")
+    return FOCUSED if focused else NOT_FOCUSED
+
+
+def _head(reason: "Reason", result: "FocusResult") -> str:
+    """Returns what a reason is to a result: why it failed, why it is uncertain, or what to beware of."""
+    from dioptre.confidence.reasons import WARNINGS, State  # noqa: PLC0415
+
+    if reason in WARNINGS or result.state is State.FOCUSED:
+        return "beware"
+    return "failed" if result.state is State.FAILED else "because"
+
+
+def _doubt(result: "FocusResult", accepted: float) -> str:
+    """Returns how sure an answer is that is uncertain, and which --risk takes it."""
+    answer = f"slice {result.index}" if result.unit == "slice" else place(result)
+    likely = "is probably right" if result.confidence >= PROBABLE else "is the best guess"
+    risk = risk_in_words(result.risk)
+    takes = f": --risk {risk} takes it" if accepted < result.risk < 1 else ""
+    return f"{answer} {likely} (risk {risk}, you accept {accepted:g}){takes}"
 
 
 def highest(scores: Iterable[float], columns: int) -> list[float]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import tyro
 
 from dioptre.autofocus.lens_settings import LensMotion, LensSearch
-from dioptre.cli.console import DONE, FOCUSED, NOT_FOCUSED, print_json, progress, refuse_overwriting, to_line
+from dioptre.cli.console import DONE, print_json, progress, refuse_overwriting, to_line
 from dioptre.cli.flags import WIDTH
 from dioptre.cli.focus import parse_roi
-from dioptre.cli.focus_result import print_notes, print_reason, result_table
+from dioptre.cli.focus_result import print_notes, print_state, result_table
 from dioptre.errors import InputError
 from dioptre.pipeline.settings import Sweep
 
@@ -52,8 +52,8 @@ class RunLens:
     Positions are in the lens's own unit: steps, micrometres, dioptres. Ctrl-C stops the lens and sends it
     back to its start.
 
-    Exit code 0: focused, and the lens is there. 1: not focused (why, on stderr), and the lens is back where
-    it began. 2: bad input, or no such device.
+    Exit code 0: focused, and the lens is there. 1: uncertain, and the lens is at the best answer; or failed,
+    and it is back where it began (--on-failure); why, on stderr. 2: bad input, or no such device.
 
     Attributes:
         device: The camera: replay:STACK, simulated:SEED, indi:HOST:PORT/CCD/FOCUSER, micromanager:demo,
@@ -95,7 +95,6 @@ class Record:
 def run_lens(config: RunLens) -> int:
     """Focuses a camera and prints what became of it."""
     from dioptre.cameras.devices import open_device  # noqa: PLC0415
-    from dioptre.confidence.reasons import State  # noqa: PLC0415
 
     roi = None if config.roi is None else parse_roi(config.roi)
     if config.output.full and not config.output.json:
@@ -118,9 +117,7 @@ def run_lens(config: RunLens) -> int:
         print_json(result.to_json(config.output.full))
     else:
         _print_result(result)
-    for reason in result.reasons:
-        print_reason(reason)
-    return FOCUSED if result.state is State.FOCUSED else NOT_FOCUSED
+    return print_state(result, config.search.risk)
 
 
 def run_record(config: Record) -> int:

@@ -23,8 +23,9 @@ class Map:
     """Map the focus of a stack over its frame: index, dioptres and confidence of every patch.
 
     Writes index.npy, position.npy, dioptres.npy (if these are known), confidence.npy, focused.npy,
-    map.png (in colour with a scale; the extra `figures`) and all-in-focus.png into a folder. Slices are
-    read one by one, so that memory does not grow with a stack.
+    answered.npy (focused or uncertain), map.png (in colour with a scale, paler where uncertain, grey where
+    there is no answer; the extra `figures`) and all-in-focus.png into a folder. Slices are read one by one,
+    so that memory does not grow with a stack.
 
     Attributes:
         stack: A folder of pictures, a multi-page TIFF, a .npy or a .npz, as for `dioptre focus`.
@@ -74,13 +75,15 @@ def run_map(config: Map) -> int:
     if config.json:
         print_json(about)
         return DONE
-    where = "none of them in focus anywhere"
+    where = "none of them in focus anywhere" if not found.answered.any() else "none of them focused"
     if about["slices"] is not None:
         first, last = about["slices"]
         at = f"slice {first}" if first == last else f"slices {first} to {last}"
         if found.unit != "slice":
             at += f", {_range(about['positions'], found.grid.units_per_index(first))} {found.unit}"
-        where = f"{about['focused']:.0%} of them in focus somewhere, at {at}"
+        where = f"{about['focused']:.0%} of them focused, at {at}"
+    unsure = about["answered"] - about["focused"]
+    where += f"; {unsure:.0%} uncertain" if unsure > 0 else ""
     down, across = about["patches"]
     sys.stdout.write(f"{config.out}: {down} x {across} patches, {where}\n")
     if len(found.depths) > 1:
@@ -106,6 +109,7 @@ def _summary(config: Map, found: "FocusMap", files: list[str]) -> dict[str, Any]
         "out": str(config.out),
         "patches": list(found.index.shape),
         "focused": float(found.focused.mean()),
+        "answered": float(found.answered.mean()),
         "slices": [int(inside.min()), int(inside.max())] if inside.size else None,
         "dioptres": None if focus is None or not focus.size else [float(focus.min()), float(focus.max())],
         "positions": [float(places.min()), float(places.max())] if places.size else None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from dioptre.confidence.reasons import State
 from dioptre.errors import MissingExtraError
 from dioptre.evaluate.calibration_metrics import Reliability
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes  # noqa: PLC0414  # handed on
     from matplotlib.figure import Figure as Figure  # noqa: PLC0414
 
-INK, CHOSEN, FAILED = "#20435c", "#d95f02", "#a0a0a0"
+INK, CHOSEN, UNCERTAIN, FAILED = "#20435c", "#d95f02", "#f2c100", "#a0a0a0"
 # Colours of Okabe and Ito, which colour-blind readers tell apart; styles and markers for greyscale.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a6d3b")
 STYLES = ("-", "--", "-.", ":")
@@ -45,11 +46,16 @@ def new_figure(width: float, height: float) -> "Figure":
     return ShownFigure(figsize=(width, height), layout="constrained")
 
 
+def colour_of(state: State) -> str:
+    """Returns the colour of an answer: amber where it is uncertain, grey where there is none."""
+    return {State.FOCUSED: CHOSEN, State.UNCERTAIN: UNCERTAIN, State.FAILED: FAILED}[state]
+
+
 def focus_curve(
     scores: Float[np.ndarray, " n"],
     index: int,
     position: float,
-    focused: bool,
+    state: State,
     pictures: Shaped[np.ndarray, "n row col"],
     names: Sequence[str],
     title: str,
@@ -62,7 +68,7 @@ def focus_curve(
         scores: A score for each slice.
         index: The chosen slice.
         position: The peak between slices.
-        focused: Whether the choice can be trusted; a failed one is drawn in grey.
+        state: Whether the choice can be trusted; an uncertain one is drawn in amber, a failed one in grey.
         pictures: What each slice shows, cropped to the region that decided.
         names: What to call each slice.
         title: What stands above the curve.
@@ -74,7 +80,7 @@ def focus_curve(
     grid = figure.add_gridspec(2, 3, height_ratios=(1.25, 1))
     curve = figure.add_subplot(grid[0, :])
     x = np.arange(len(scores), dtype=np.float64) if axis is None else axis
-    colour = CHOSEN if focused else FAILED
+    colour = colour_of(state)
     _draw_curve(curve, x, scores, index, float(np.interp(position, np.arange(len(x)), x)), colour)
     curve.set(title=title, xlabel=axis_label, ylabel="score (0 worst, 1 best slice)")
     if axis is None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from dioptre.confidence.reasons import State
-from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
+from dioptre.evaluate.figures import CHOSEN, COLOURS, INK, colour_of, new_figure
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.grid import DIOPTRES, SLICE
 
 if TYPE_CHECKING:
     from dioptre.evaluate.figures import Axes, Figure
 
+LIKELY = 0.1  # a candidate that is drawn is as probable at least
 OTHERS = tuple(colour for colour in COLOURS if colour != "#d55e00")  # which is all but that of the chosen
 
 
@@ -24,8 +24,8 @@ def focus_figure(
 ) -> "Figure":
     """Returns the figure of a result.
 
-    Plateau and rivals are marked, the curves of all regions or depths are drawn, and their places on the
-    frame.
+    Plateau and other candidates are marked, the curves of all regions or depths are drawn, and their places
+    on the frame.
 
     Args:
         result: What `focus` found.
@@ -33,7 +33,7 @@ def focus_figure(
         names: What to call the slices.
     """
     figure = new_figure(9.6, 5.6)
-    colour = CHOSEN if result.state is State.FOCUSED else FAILED
+    colour = colour_of(result.state)
     grid = figure.add_gridspec(2, 3, height_ratios=(1.2, 1))
     x = result.grid.positions
     shown = result.shown()
@@ -76,10 +76,12 @@ def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None
             )
     heights = _heights(result.scores)
     axes.plot(x, heights, "-o", color=INK, markersize=3.5, linewidth=1.4, label=_chosen_label(result))
-    for rival in result.verdict.rivals:
-        axes.plot(x[rival], heights[rival], "o", color=colour, fillstyle="none", markersize=9)
-        axes.annotate("nearly as sharp", (x[rival], heights[rival]), xytext=(9, 0), fontsize=8,
-                      textcoords="offset points", ha="left", va="center")  # fmt: skip
+    for rival in result.verdict.candidates[1:]:
+        if rival.probability >= LIKELY and np.isfinite(heights[rival.index]):
+            here = (x[rival.index], heights[rival.index])
+            axes.plot(*here, "o", color=colour, fillstyle="none", markersize=9)
+            axes.annotate(f"or here ({rival.probability:.0%})", here, xytext=(9, 0), fontsize=8,
+                          textcoords="offset points", ha="left", va="center")  # fmt: skip
     axes.axvline(result.position, color=colour, linewidth=1.2)
     axes.plot(x[result.index], heights[result.index], "o", color=colour, markersize=9)
     axes.spines[["top", "right"]].set_visible(False)

@@ -18,7 +18,8 @@ TRUST_NOTE = (
     "Confidence is the probability that the answer is sharp: at most 2 steps (of 0.6 px of blur, on the "
     "published grid 1 index each) from a depth that covers a tenth of the patch; where depths are not known, "
     "from the label. A miss is more than 4 steps from every such depth; a false-confident answer is called "
-    "focused and is a miss. Calibration error and AUROC are those of confidence."
+    "focused and is a miss. Only what is focused counts as answered, uncertain answers do not. Calibration "
+    "error and AUROC are those of the confidence of all answers."
 )
 RISK_NOTE = (
     "What a risk costs: for each risk of a miss that is accepted, the share of answers that are then called "

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dioptre.confidence.reasons import State
-from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, new_figure
+from dioptre.evaluate.figures import CHOSEN, COLOURS, FAILED, INK, colour_of, new_figure
 from dioptre.focusing.result import FocusResult
 from dioptre.focusing.trace import Act, Step
 from dioptre.grid import FocusGrid
@@ -38,7 +37,7 @@ def run_figure(result: FocusResult, title: str = "") -> "Figure":
     sharp.set(ylabel="sharpness")
     _draw_posteriors(sure, result)
     sure.set(ylabel="probability", xlabel=f"lens position ({result.unit})", xlim=_limits(result.grid))
-    colour = CHOSEN if result.state is State.FOCUSED else FAILED
+    colour = colour_of(result.state)
     for axes in (way, sharp, sure):
         axes.axvline(result.position, color=colour, linewidth=1, linestyle="--")
     return figure

@@ -24,7 +24,9 @@ def to_html(result: "FocusResult") -> str:
     reasons = "".join(f", {escape(one.value)}" for one in result.reasons)
     state = escape(result.state.value)
     dot = f'<span style="color:{COLOURS.get(state, FAILED)}">&#9679;</span>'
-    head = f"{dot} <b>{state}</b>{WORDS.get(state, '')}{reasons}: slice {result.index} ({result.subindex:.2f})"
+    head = (
+        f"{dot} <b>{state}</b>{WORDS.get(state, '')}{reasons}: slice {result.index} ({result.subindex:.2f})"
+    )
     if result.unit not in (SLICE, DIOPTRES):
         head += f", {result.position:.6g} {escape(result.unit)}"
     if result.dioptres is not None:

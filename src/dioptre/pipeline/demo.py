@@ -105,7 +105,7 @@ def _focus_curve(
             result.scores,
             result.index,
             result.position,
-            True,
+            result.state,
             pixels.mean(axis=1),
             [f"slice {k}" for k in range(len(camera.grid))],
             "A simulated plane through focus",

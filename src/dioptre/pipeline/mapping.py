@@ -3,11 +3,14 @@
 index.npy         the sharpest slice of every patch, counted from 0 in the order of the stack
 position.npy      the place there, between slices, in the unit of the positions (manifest.json)
 dioptres.npy      the focus there, if it is known
-confidence.npy    the probability that the index is at most one off
-focused.npy       whether the patch is clearly in focus somewhere
+confidence.npy    the probability that the patch is sharp there
+focused.npy       whether the patch is focused: at the risk that is accepted
+answered.npy      whether there is an answer at all, focused or uncertain: of a blank wall there is none
 rows.npy          the row of the patches' centres in pixels, cols.npy their column
-map.png           the index or the dioptres in colour with a scale, grey where nothing is in focus
-all-in-focus.png  each pixel from the slice in which it is sharp, in colour if the files have colours
+map.png           the index or the dioptres in colour with a scale: paler where it is uncertain, grey where
+                  there is no answer
+all-in-focus.png  each pixel from the slice in which it is sharp, as far as there are answers, in colour if
+                  the files have colours
 manifest.json     what was written, last
 """
 
@@ -33,7 +36,7 @@ from dioptre.stacks.pictures import Pictures
 
 KIND: Final = "focus map"
 MAP, COMPOSITE = "map.png", "all-in-focus.png"
-ARRAYS: Final = ("index", "position", "dioptres", "confidence", "focused", "rows", "cols")
+ARRAYS: Final = ("index", "position", "dioptres", "confidence", "focused", "answered", "rows", "cols")
 
 
 def map_stack(
@@ -105,7 +108,7 @@ def _composite(
 ) -> Shaped[np.ndarray, "row col *rgb"]:
     """Returns the picture with all in focus, in colour if the files have colours."""
     n, _, rows, cols = pictures.shape
-    at = pixel_index(filled_index(found.index, found.focused), found.rows, found.cols, (rows, cols))
+    at = pixel_index(filled_index(found.index, found.answered), found.rows, found.cols, (rows, cols))
     painted = pictures.colours(0) is not None
 
     def frame(index: int) -> Shaped[np.ndarray, "row col *rgb"]:
@@ -146,5 +149,7 @@ def _drawn(found: FocusMap, shape: tuple[int, ...], slices: int) -> Any:
         float(found.rows[-1] + step[0] / 2),
         float(found.rows[0] - step[0] / 2),
     )
-    part = f"{np.mean(found.focused):.0%} of the patches in focus somewhere"
-    return depth_map(values, found.focused, extent, f"{shape[1]} x {shape[0]} pixels, {part}", label)
+    sure, known = float(np.mean(found.focused)), float(np.mean(found.answered))
+    title = f"{shape[1]} x {shape[0]} pixels, {sure:.0%} of the patches focused"
+    title += f", {known - sure:.0%} uncertain" if known > sure else ""
+    return depth_map(values, found.focused, found.answered, extent, title, label)
