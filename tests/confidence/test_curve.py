@@ -1,36 +1,26 @@
 import numpy as np
+import pytest
 
-from dioptre.confidence.curve import smoothed, vote
+from dioptre.confidence.curve import CurveNoise, peak_position, stands_out
 
 
 def bump(at: float, n: int = 21, width: float = 2.0) -> np.ndarray:
     return np.exp(-(((np.arange(n) - at) / width) ** 2))
 
 
-def test_each_tile_has_the_same_say_whatever_its_contrast() -> None:
-    tiles = np.stack([100 * bump(5), bump(14), 2 * bump(14), 3 * bump(14)])
-    voted = vote(tiles)
-    assert tiles.sum(axis=0).argmax() == 5
-    assert voted is not None
-    assert voted.argmax() == 14
+@pytest.mark.parametrize("at", [7.0, 7.3, 12.6])
+def test_a_peak_lies_between_slices(at: float) -> None:
+    assert peak_position(bump(at)) == pytest.approx(at, abs=0.1)
 
 
-def test_a_tile_that_does_not_vary_or_is_not_finite_has_no_say() -> None:
-    tiles = np.stack([np.full(21, 7.0), np.where(np.arange(21) == 3, -np.inf, 1.0), bump(9)])
-    voted = vote(tiles)
-    alone = vote(bump(9)[None])
-    assert voted is not None
-    assert alone is not None
-    np.testing.assert_allclose(voted, alone)
+def test_a_peak_at_the_end_is_the_end() -> None:
+    assert peak_position(bump(-3.0)) == 0.0
 
 
-def test_nobody_votes_where_no_tile_tells() -> None:
-    assert vote(np.ones((4, 21))) is None
-    assert vote(np.full((4, 21), np.nan)) is None
-
-
-def test_smoothing_keeps_the_mean_of_what_ends_at_nought_and_any_straight_line_within() -> None:
-    curve = bump(10, width=1.0)
-    np.testing.assert_allclose(smoothed(curve).mean(), curve.mean(), atol=1e-9)
-    line = np.arange(8.0)
-    np.testing.assert_allclose(smoothed(line)[1:-1], line[1:-1])
+def test_a_bump_stands_out_of_its_noise_and_a_ripple_does_not() -> None:
+    rng = np.random.default_rng(0)
+    for height, clear in ((1.0, True), (0.02, False)):
+        curve = height * bump(10.0) + 0.02 * rng.standard_normal(21)
+        scaled = (curve - curve.min()) / np.ptp(curve)
+        needed, peak = CurveNoise.of(scaled, None).needed_rise(21), int(scaled.argmax())
+        assert any(stands_out(1.0, side, needed) for side in (scaled[:peak], scaled[peak + 1 :])) is clear

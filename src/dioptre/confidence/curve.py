@@ -1,4 +1,4 @@
-"""The shape of a focus curve: its noise, what stands out of it, rivals, and the peak between slices.
+"""The shape of a focus curve: its noise, what stands out of it, and the peak between slices.
 
 A focus curve is a score for each slice, higher is sharper. The noise is read off in two ways:
 
@@ -30,8 +30,6 @@ NOISE_IN_DOUBT: Final = 1.25  # the noise is an estimate and may be this much la
 ROUGH_IN_DOUBT: Final = 1.5  # and roughness of few slices by so much more
 STEADY: Final = 4.2  # a peak stands out of flicker by so many times the roughness
 UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
-RIVAL: Final = 0.8  # a second peak this high, with a valley between, makes the answer ambiguous
-VALLEY: Final = 0.15  # how deep that valley is at least
 TOP: Final = 0.85  # of a curve's height: the slices around its peak that are as high tell its place
 
 
@@ -98,27 +96,6 @@ def disagreement(tiles: Tiles) -> float:
     return float(np.median(spread) / np.sqrt(2 * len(steps)) / span) if span > 0 else np.inf
 
 
-def vote(tiles: Tiles) -> Curve | None:
-    """Returns the mean of the tiles' curves, each scaled to 0..1, so that all parts have the same say.
-
-    In a score of the whole region the part with the most contrast decides. What most parts agree on may be
-    another slice, where the region holds several depths. Curves are smoothed a little, so that a tile of
-    noise has no peak to speak of. None if no tile tells.
-    """
-    smooth = smoothed(tiles[np.isfinite(tiles).all(axis=1)])
-    if len(smooth) == 0:
-        return None
-    lowest, range_ = smooth.min(axis=1, keepdims=True), np.ptp(smooth, axis=1, keepdims=True)
-    telling = range_[:, 0] > 0
-    return ((smooth - lowest)[telling] / range_[telling]).mean(axis=0) if telling.any() else None
-
-
-def smoothed(curves: Float[np.ndarray, "... n"]) -> Float[np.ndarray, "... n"]:
-    """Returns curves along a sweep with each slice a little like its neighbours."""
-    beside = np.concatenate([curves[..., :1], curves, curves[..., -1:]], axis=-1)
-    return 0.25 * beside[..., :-2] + 0.5 * beside[..., 1:-1] + 0.25 * beside[..., 2:]
-
-
 def _robust_deviation(magnitudes: Float[np.ndarray, " n"]) -> float:
     """Returns the standard deviation of zero-mean numbers from their magnitudes, deaf to a few outliers.
 
@@ -136,24 +113,6 @@ def significance(n: int) -> float:
 def stands_out(top: float, side: Side, needed: float) -> bool:
     """Returns whether the peak is clearly higher than the mean of the slices on one side of it, if any."""
     return bool(side.size and top - side.mean() > needed)
-
-
-def find_rivals(curve: Curve, needed: float) -> tuple[int, ...]:
-    """Returns the slices that are nearly as sharp as the best one, with a clear valley between.
-
-    There is at most one on either side of the peak: the highest.
-    """
-    peak, found = int(curve.argmax()), []
-    for side, places in (
-        (curve[:peak][::-1], np.arange(peak)[::-1]),
-        (curve[peak + 1 :], np.arange(peak + 1, len(curve))),
-    ):
-        if side.size:
-            climb = side - np.minimum.accumulate(side)  # out of the deepest valley on the way
-            rival = (side > RIVAL) & (climb > max(needed, VALLEY))
-            if rival.any():
-                found.append(int(places[np.argmax(np.where(rival, side, -1.0))]))
-    return tuple(found)
 
 
 def peak_position(curve: Curve) -> float:

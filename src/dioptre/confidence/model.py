@@ -40,6 +40,10 @@ class Odds:
     risk: float
     confidence: float
 
+    def at_least(self, miss: float) -> "Odds":
+        """Returns the odds of an answer that is as likely a miss as this, or likelier."""
+        return Odds(max(self.miss, miss), max(self.risk, miss), min(self.confidence, 1 - miss))
+
 
 @dataclass(frozen=True, eq=False)
 class OutlierModel:

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from dioptre.confidence.curve import Curve, peak_position
 from dioptre.confidence.exposure import Exposure
-from dioptre.confidence.features import Evidence, find_evidence, near_of, own_doubt
+from dioptre.confidence.features import FEWEST, Evidence, find_evidence, near_of, own_doubt
 from dioptre.confidence.model import RISK, Odds, read_model
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
@@ -26,7 +26,6 @@ OTHER_SIDE: Final = 0.1  # of a posterior on another side of focus: the answer i
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
 UNSEEN: Final = 0.05  # of a logarithm of sharpness: a loss that nobody sees
 BLAMED: Final = 0.5  # of the largest blame: what has as much of it is a reason too
-FEWEST: Final = 3  # slices of a sweep
 FLAT: Final = 1e-6  # of a curve's height: what changes by less does not change
 NOTHING_TELLS: Final = -6.0  # logarithm of how clearly blocks change, on the average
 LIGHT_CHANGES: Final = -1.0  # logarithm of the range of a logarithm of brightness
@@ -34,17 +33,14 @@ NOBODY_KNOWS: Final = 0.5  # how likely a miss is at least where the same pictur
 
 # What is to blame if a feature makes an answer doubtful; UNSURE for all others.
 BLAME: Final = {
-    "repeats": Reason.FROZEN_FRAMES,
     "light": Reason.FLICKER,
     "change": Reason.BROKEN_SWEEP,
-    "change_here": Reason.BROKEN_SWEEP,
-    "shared": Reason.NOISE_PEAK,
-    "noisier": Reason.NOISE_PEAK,
+    "shared_clean": Reason.NOISE_PEAK,
+    "clear": Reason.NOISE_PEAK,
     "edge": Reason.NOWHERE_SHARP,
     "finest": Reason.NOWHERE_SHARP,
     "ends": Reason.PEAK_AT_EDGE,
     "turned": Reason.VIEWS_TURNED,
-    "dark": Reason.TOO_DARK,
 }
 
 
@@ -170,15 +166,14 @@ def judge(
     positions = None if context.looks is None else context.looks.astype(float)
     evidence = find_evidence(blocks, answer, doubt, positions, context.grid)
     odds = read_model().odds(evidence.features)
-    if evidence.features.get("repeats", 0) > 0:  # nobody knows where the lens was
-        odds = Odds(
-            max(odds.miss, NOBODY_KNOWS), max(odds.risk, NOBODY_KNOWS), min(odds.confidence, 1 - NOBODY_KNOWS)
-        )
     sides = candidates_of(evidence, own, n)
     nothing = nothing_to_answer(exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
     told += beyond_ends(own)
-    if len(sides) > 1 and sides[1].probability >= OTHER_SIDE:
+    if evidence.features.get("repeats", 0) > 0:  # nobody knows where the lens was
+        odds = odds.at_least(NOBODY_KNOWS)
+        told.append(Reason.FROZEN_FRAMES)
+    if not nothing and len(sides) > 1 and sides[1].probability >= OTHER_SIDE:
         told.append(Reason.AMBIGUOUS if own is not None else Reason.SEVERAL_DEPTHS)
     state = State.FAILED if nothing else State.FOCUSED if odds.risk <= context.risk else State.UNCERTAIN
     if state is State.UNCERTAIN:
