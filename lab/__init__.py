@@ -5,9 +5,9 @@
 golden              today's answers, pinned: what a change of code may not change
 shape               files, lines, functions and constants of each room
 speed, scale        how fast things are, as ratios in one run; what the paper's test set would take
-faults              what confidence is worth when things go wrong (degradations, fault_table, sweeps)
+faults, attack      what confidence is worth when things go wrong (degradations, fault_table, true_sweeps)
 loop                a lens focused by dioptre and by other searches, on simulated cameras
-fit_confidence      the table of confidence, fitted (confidence_samples; confidence_table writes the file)
+fit_confidence      the model of doubt, fitted to confidence_samples of true_sweeps
 slow_references     the classical measures, plain and slow; slow_renderer: a scene, point by point
 fuzz                hostile files, and commands that are stopped at any moment
 realism             simulated pictures beside real ones

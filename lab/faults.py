@@ -18,8 +18,7 @@ that covers a tenth of the picture (`dioptre.miss`), where the simulated lens wi
     A.miss   how often a miss has a higher risk than another answer
 
 Rows that so few looks cannot decide are named, and do not count among those that can be. The stacks are of
-the test split; the table of confidence is fitted on others, of the validation split
-(`lab/confidence_table.py`).
+the test split; the model of doubt is fitted to others (`lab.fit_confidence`).
 """
 
 import argparse

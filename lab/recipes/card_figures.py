@@ -6,8 +6,7 @@ WEIGHTS is a folder of ONNX files, or one of them; STORE a simulated store with 
 REAL a folder of real green stacks (`lab.realism.published_stacks`). Errors are mean absolute errors in
 indices; a method with few looks begins at seven starts in STORE and at all in REAL. What a second look is
 worth depends on who leads to it, so it is asked of the method of that name, behind its first: ship both
-before. A card is a part of the file, and a row of confidence is of one file: fit the rows afterwards
-(`lab/confidence_table.py`).
+before.
 """
 
 import sys
