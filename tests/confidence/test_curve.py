@@ -1,26 +1,160 @@
+"""Focus curves: their noise, and their peak between slices."""
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from dioptre.confidence.curve import CurveNoise, peak_position, stands_out
+from dioptre.confidence.curve import (
+    FEW_SLICES,
+    NOISE_IN_DOUBT,
+    UNKNOWN_NOISE,
+    CurveNoise,
+    disagreement,
+    peak_position,
+    roughness,
+    significance,
+    stands_out,
+)
 
 
-def bump(at: float, n: int = 21, width: float = 2.0) -> np.ndarray:
-    return np.exp(-(((np.arange(n) - at) / width) ** 2))
+def bell(n: int, peak: float, width: float) -> np.ndarray:
+    return np.exp(-0.5 * ((np.arange(n) - peak) / width) ** 2)
 
 
-@pytest.mark.parametrize("at", [7.0, 7.3, 12.6])
-def test_a_peak_lies_between_slices(at: float) -> None:
-    assert peak_position(bump(at)) == pytest.approx(at, abs=0.1)
+def with_tiles(curve: np.ndarray, noise: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the mean curve of 16 tiles with independent noise, and their curves; `noise` is the mean's."""
+    rng = np.random.default_rng(seed)
+    tiles = curve + 4 * noise * rng.standard_normal((16, len(curve)))
+    return tiles.mean(axis=0), tiles
 
 
-def test_a_peak_at_the_end_is_the_end() -> None:
-    assert peak_position(bump(-3.0)) == 0.0
+# What a curve's noise is
 
 
-def test_a_bump_stands_out_of_its_noise_and_a_ripple_does_not() -> None:
-    rng = np.random.default_rng(0)
-    for height, clear in ((1.0, True), (0.02, False)):
-        curve = height * bump(10.0) + 0.02 * rng.standard_normal(21)
-        scaled = (curve - curve.min()) / np.ptp(curve)
-        needed, peak = CurveNoise.of(scaled, None).needed_rise(21), int(scaled.argmax())
-        assert any(stands_out(1.0, side, needed) for side in (scaled[:peak], scaled[peak + 1 :])) is clear
+@pytest.mark.parametrize("deviation", [0.01, 0.3, 4.0])
+def test_roughness_is_the_deviation_of_white_noise(deviation: float) -> None:
+    curve = deviation * np.random.default_rng(1).standard_normal(4000)
+    assert roughness(curve) == pytest.approx(deviation, rel=0.06)
+
+
+def test_a_smooth_curve_is_not_rough() -> None:
+    assert roughness(bell(49, 20, 6.0)) < 1e-3
+    assert roughness(-((np.arange(49) - 20.3) ** 2) / 900) < 1e-12
+
+
+def test_a_few_jumps_are_not_roughness() -> None:
+    curve = bell(49, 20, 6.0) + 0.01 * np.random.default_rng(0).standard_normal(49)
+    jumped = curve.copy()
+    jumped[40] += 0.5
+    assert roughness(jumped) == pytest.approx(roughness(curve), rel=0.5)
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.05])
+def test_disagreement_is_the_noise_of_the_mean_curve(noise: float) -> None:
+    curve, tiles = with_tiles(bell(400, 150, 50.0), noise)
+    assert disagreement(tiles) == pytest.approx(noise / np.ptp(curve), rel=0.15)
+
+
+def test_tiles_that_agree_have_no_noise() -> None:
+    assert disagreement(np.tile(bell(21, 10, 3.0), (16, 1))) == 0.0
+
+
+def test_tiles_without_a_curve_say_nothing() -> None:
+    assert disagreement(np.ones((16, 21))) == np.inf
+    blank = np.full((16, 21), -np.inf)
+    blank[:3] = bell(21, 10, 3.0)
+    assert disagreement(blank) == np.inf
+
+
+def test_a_blank_tile_is_left_out() -> None:
+    _, tiles = with_tiles(bell(21, 10, 3.0), noise=0.05)
+    with_blank = np.concatenate([tiles, np.full((1, 21), -np.inf)])
+    assert disagreement(with_blank) == disagreement(tiles)
+
+
+def test_noise_that_nothing_tells_is_assumed() -> None:
+    short = bell(FEW_SLICES - 1, 4, 1.0)
+    assert CurveNoise.of(short, None) == CurveNoise(None, None)
+    assert CurveNoise.of(short, None).total == UNKNOWN_NOISE
+    assert CurveNoise.of(short, np.tile(short, (3, 1))).total == UNKNOWN_NOISE
+
+
+def test_the_larger_noise_counts() -> None:
+    curve, tiles = with_tiles(bell(21, 10, 3.0), noise=0.02)
+    noise = CurveNoise.of(curve, tiles)
+    assert noise.disagreement == disagreement(tiles)
+    assert noise.roughness == roughness(curve)
+    assert noise.total == max(disagreement(tiles), roughness(curve))
+    assert noise.needed_rise(21) >= significance(21) * disagreement(tiles)
+
+
+def test_a_peak_among_more_slices_must_stand_out_more() -> None:
+    needed = [significance(n) for n in (3, 7, 21, 49, 500)]
+    assert needed == sorted(needed)
+    assert needed[0] > 3.9 * NOISE_IN_DOUBT
+
+
+def test_what_parts_disagree_by_counts_only_where_slices_are_few() -> None:
+    assert CurveNoise(0.2, 0.01).between_slices == 0.01
+    assert CurveNoise(0.2, None).between_slices == 0.2
+
+
+@pytest.mark.parametrize("n", [7, 25, 49])
+def test_tiles_that_cover_a_part_tell_the_noise_of_the_whole(n: int) -> None:
+    """Nine of sixteen tiles, and the noise of all sixteen."""
+    curve, noise = bell(n, n // 2, max(1.0, n / 8)), 0.01
+    found = []
+    for seed in range(40):
+        whole, tiles = with_tiles(curve, noise, seed)
+        found.append(CurveNoise.of(whole, tiles[:9], covered=9 / 16).disagreement)
+    assert np.median(found) == pytest.approx(noise, rel=0.25)
+
+
+def test_a_peak_stands_out_of_the_mean_of_a_side() -> None:
+    side = np.array([0.2, 0.4])
+    assert stands_out(1.0, side, 0.69)
+    assert not stands_out(1.0, side, 0.71)
+    assert not stands_out(1.0, side[:0], 0.0)
+
+
+# The peak between slices
+
+
+@given(st.integers(3, 60), st.floats(0, 1), st.floats(1e-3, 1e3))
+def test_the_vertex_of_a_parabola_is_found_exactly(n: int, place: float, bend: float) -> None:
+    vertex = 0.5 + place * (n - 2)  # so that its highest slice has two neighbours
+    found = peak_position(-bend * (np.arange(n) - vertex) ** 2)
+    if 0 < round(found) < n - 1:
+        assert found == pytest.approx(vertex, abs=1e-6)
+
+
+@given(arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e3, 1e3)))
+def test_the_peak_lies_within_a_step_of_the_highest_slice(curve: np.ndarray) -> None:
+    found = peak_position(curve)
+    assert abs(found - curve.argmax()) <= 1
+    assert 0 <= found <= len(curve) - 1
+
+
+@pytest.mark.parametrize(
+    ("curve", "peak"),
+    [
+        ([3.0, 2.9, 1.0], 0.0),  # the ends are not extrapolated
+        ([1.0, 2.9, 3.0], 2.0),
+        ([0.0, 1.0, 1.0, 0.0], 1.5),
+        ([0.0, 1.0, 0.5, 0.0], 1 + 1 / 6),
+        ([2.0, 2.0, 2.0], 0.0),
+        ([-np.inf, 2.0, 1.0], 1.0),
+        ([7.0], 0.0),
+    ],
+)
+def test_peaks_known_beforehand(curve: list[float], peak: float) -> None:
+    assert peak_position(np.array(curve)) == pytest.approx(peak)
+
+
+def test_noise_on_a_wide_top_hardly_moves_the_peak() -> None:
+    rng = np.random.default_rng(3)
+    places = rng.uniform(12, 18, 200)
+    found = [peak_position(bell(31, one, 6.0) + 0.01 * rng.standard_normal(31)) for one in places]
+    assert np.abs(found - places).mean() < 0.2

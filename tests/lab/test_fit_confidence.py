@@ -13,7 +13,6 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("skimage")
 
 from sklearn.ensemble import HistGradientBoostingClassifier
-from threadpoolctl import threadpool_limits
 
 from dioptre.confidence.model import OutlierModel, read_model
 from dioptre.focusing.arguments import DEFAULT_METHOD
@@ -45,7 +44,8 @@ def samples(count: int = 2000, seed: int = 0) -> Table:
 
 @pytest.fixture(autouse=True, scope="module")
 def few_trees() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
+    one_thread = pytest.importorskip("threadpoolctl").threadpool_limits(1)
+    with pytest.MonkeyPatch.context() as patch, one_thread:
         patch.setitem(fit_confidence.TREES, "max_iter", 12)
         yield
 
