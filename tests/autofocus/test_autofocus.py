@@ -109,7 +109,7 @@ def told(focuser: Autofocus, settings: dict) -> Autofocus:
         ({"limits": (0, 10), "start": 20}, None, InputError, "within its limits 0 to 10, not at 20"),
         ({"fallback": "hope"}, None, InputError, "fallback is one of 'sweep', 'always', 'none', not 'hope'"),
         ({"on_failure": "cry"}, None, InputError, "on_failure is one of 'return', 'stay'"),
-        ({"risk": 2.0}, None, InputError, "a risk is a probability"),
+        ({"risk": 2.0}, None, InputError, r"a risk is above 0 and at most 1, not 2\.0"),
         ({"method": "nonesuch"}, None, MethodError, "no method 'nonesuch'"),
         ({}, (0, 0, 400, 20), InputError, "does not lie inside"),
         (

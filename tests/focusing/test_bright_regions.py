@@ -12,6 +12,7 @@ from dioptre.stack import FocalStack
 N, FOCUS = 15, 6
 SHAPE = (192, 256)
 GAIN = 3e4  # electrons at white
+FAINT = 0.05  # the risk that is accepted: a few faint stars are less sure than a lit scene
 
 
 def light_of(star: tuple[float, float], flux: float, away: float, kind: str) -> np.ndarray:
@@ -52,20 +53,22 @@ def test_stars_are_focused_however_black_the_sky_is(
         "gradient-magnitude-variance",
         "laplacian-variance",
     ):
-        result = focus(field, method)
-        assert result.state is State.FOCUSED, (method, result.reasons)
+        result = focus(field, method, risk=FAINT)
+        assert result.state is State.FOCUSED, (method, result.risk, result.reasons)
         assert abs(result.index - FOCUS) <= 1
         assert Reason.TOO_DARK not in result.reasons
 
 
 def test_where_the_brightest_places_decide_the_scores_are_those_of_the_region() -> None:
-    field = star_field("disc", 6, 0.15, 0.005)
+    field = star_field("disc", 4, 0.08, 0.02)  # nearly lost in the noise of the sky
     x, y, w, h = 0, 4, 252, 188
     for roi, region in ((None, field), ((x, y, w, h), field[:, y : y + h, x : x + w])):
         result = focus(field, "laplacian-variance", roi=roi)
         own = scores(FocalStack.full(np.ascontiguousarray(region)[None, :, None]), ["laplacian-variance"])
         assert result.roi == roi
         assert BRIGHTEST in result.notes
+        assert abs(result.index - FOCUS) <= 1
+        assert abs(int(result.scores.argmax()) - FOCUS) > 1
         np.testing.assert_allclose(result.scores, own["laplacian-variance"][0], rtol=1e-5)
 
 

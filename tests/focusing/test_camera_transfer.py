@@ -40,6 +40,7 @@ def at_any_risk(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pictures here are flat; where the lens goes is tested, and not how sure that is."""
     for room in (focus, autofocus):
         monkeypatch.setattr(room, "check_risk", lambda _risk: 1.0)
+    monkeypatch.setattr("dioptre.confidence.verdict.nothing_to_answer", lambda *_: ())
 
 
 class Ruler(Probable):

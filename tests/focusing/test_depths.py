@@ -303,7 +303,7 @@ def test_two_peaks_of_a_stack_are_named(planes: dict[int, np.ndarray]) -> None:
     """Both depths behind each other, in a region too small for tiles."""
     both = ((planes[FAR] + planes[NEAR]) / 2)[..., 20:48, 20:48]
     result = focus(both, DEFAULT_MEASURE, grid=GRID, risk=0.5)
-    assert Reason.TWO_PEAKS in result.reasons
+    assert Reason.SEVERAL_DEPTHS in result.reasons
     other = NEAR if abs(result.index - FAR) <= 2 else FAR
     rivals = result.verdict.rivals
     assert rivals == pytest.approx((other,), abs=2)

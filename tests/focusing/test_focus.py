@@ -529,14 +529,21 @@ def test_json_says_what_the_result_does(side_by_side: np.ndarray) -> None:
     assert plain["scores"] == result.scores.tolist()
 
 
-def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> None:
+def test_json_of_a_slice_that_was_left_out_holds_no_word_that_json_lacks(green: np.ndarray) -> None:
     broken = green.copy()
     broken[2] = np.nan
     result = focus(broken, grid=np.arange(float(N)))
     plain = json.loads(json.dumps(result.to_json(full=True), allow_nan=False))
     assert plain["scores"][2] is None
     assert "not-finite" in plain["reasons"]
-    assert plain["state"] == "failed"
+    assert (plain["state"], plain["index"]) == ("focused", NEAR)  # by the slices that are left
+
+
+def test_json_of_a_failure_holds_no_word_that_json_lacks(green: np.ndarray) -> None:
+    result = focus(np.full_like(green, np.nan))
+    plain = json.loads(json.dumps(result.to_json(full=True), allow_nan=False))
+    assert (plain["state"], plain["confidence"], plain["expected_error"]) == ("failed", 0.0, None)
+    assert plain["scores"] == [None] * N
 
 
 def test_an_unknown_subject_is_refused_whatever_the_regions(views: np.ndarray) -> None:

@@ -107,9 +107,8 @@ def test_a_turned_result_is_the_same_of_slices_in_the_other_order(result: FocusR
     inner = replace(result, roi=Roi(0, 0, 50, 50))
     depth = Depth(4, 0.5, 0.5, Roi(0, 0, 50, 50), inner)
     step = Step(Act.LOOK, 2, 1.0, "dioptres", 0.1, 0.1, posterior=np.arange(13.0))
-    verdict = replace(
-        result.verdict, plateau=(3, 5), rivals=(1, 9), candidates=(Candidate(4, 0.7), Candidate(9, 0.3))
-    )
+    sides = (Candidate(4, 0.6), Candidate(9, 0.3), Candidate(1, 0.1))
+    verdict = replace(result.verdict, plateau=(3, 5), candidates=sides)
     result = replace(result, verdict=verdict, depths=(depth,), trace=(step,), looks=(1.0,), left_at=1.5)
     turned = result.turned()
     assert (turned.index, turned.subindex) == (6, 10 - result.subindex)
@@ -118,7 +117,11 @@ def test_a_turned_result_is_the_same_of_slices_in_the_other_order(result: FocusR
     np.testing.assert_array_equal(turned.scores, result.scores[::-1])
     assert turned.grid == result.grid.turned()
     assert (turned.verdict.plateau, turned.verdict.rivals) == ((5, 7), (1, 9))
-    assert [(one.index, one.probability) for one in turned.verdict.candidates] == [(6, 0.7), (1, 0.3)]
+    assert [(one.index, one.probability) for one in turned.verdict.candidates] == [
+        (6, 0.6),
+        (1, 0.3),
+        (9, 0.1),
+    ]
     (found,) = turned.depths
     assert found.result is not None
     assert (found.index, found.result.index, found.roi) == (6, 6, depth.roi)
@@ -163,7 +166,12 @@ def test_html_shows_the_verdict_the_curve_and_the_picture(result: FocusResult) -
     assert "slice 4" in html
     assert html.count("<polyline") == 1
     assert "data:image/png;base64,iVBOR" in html
-    verdict = replace(result.verdict, plateau=(3, 6), rivals=(9,), reasons=(Reason.PLATEAU,))
+    verdict = replace(
+        result.verdict,
+        plateau=(3, 6),
+        candidates=(Candidate(4, 0.7), Candidate(9, 0.3)),
+        reasons=(Reason.PLATEAU,),
+    )
     marked = replace(result, verdict=verdict, preview=None)
     html = marked._repr_html_()
     assert "<rect" in html
@@ -189,12 +197,12 @@ def test_a_plot_marks_plateau_rivals_and_all_depths(result: FocusResult) -> None
     other = replace(result, roi=Roi(0, 0, 50, 50), subindex=9.0)
     mine = replace(result, roi=Roi(60, 60, 50, 50))
     depths = tuple(Depth(one.index, 0.5, 0.5, one.roi, one) for one in (mine, other) if one.roi)
-    verdict = replace(result.verdict, plateau=(3, 5), rivals=(9,))
+    verdict = replace(result.verdict, plateau=(3, 5), candidates=(Candidate(4, 0.7), Candidate(9, 0.3)))
     figure = replace(mine, verdict=verdict, depths=depths).plot()
     curve, frame = figure.axes[:2]
     _, labels = curve.get_legend_handles_labels()
     assert labels == ["sharp from slice 3 to 5", "slice 9, 50%", "slice 4, 50% (chosen)"]
-    assert [text.get_text() for text in curve.texts] == ["nearly as sharp"]
+    assert [text.get_text() for text in curve.texts] == ["or here (30%)"]
     boxes = 4  # both regions, the one that decided once more, and the pieces' place
     assert len(frame.lines) == 2 * boxes  # each on a pale line that shows on any picture
 

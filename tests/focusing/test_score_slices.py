@@ -51,8 +51,8 @@ def test_what_is_streamed_is_what_the_whole_array_gives(codes: np.ndarray, key: 
     np.testing.assert_array_equal(found.parts, scores(FocalStack.full(tiles), [key])[key])
     assert found.exposure == Exposure.of(pixels)
     whole = SliceBlocks.of(pixels)
-    for field in fields(Traces):
-        np.testing.assert_array_equal(getattr(found.traces, field.name), getattr(whole, field.name))
+    for field in fields(SliceBlocks):
+        np.testing.assert_array_equal(getattr(found.blocks, field.name), getattr(whole, field.name))
 
 
 @pytest.mark.usefixtures("_block")
@@ -74,7 +74,7 @@ def test_finer_tiles_are_measured_without_the_whole(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 255, (N, 1, 256, 256)).astype(np.uint8)
     monkeypatch.setattr(score_slices, "slice_scores", refuse)
-    monkeypatch.setattr(score_slices.Samples, "of", refuse)
+    monkeypatch.setattr(score_slices.SliceBlocks, "of", refuse)
     measure, window = METHODS["dioptre-contrast"].build(), Window.whole(256, 256)
     found = measure_tiles(to_slices(codes, None, None), Region(window), measure, (8, 8))
     assert found is not None

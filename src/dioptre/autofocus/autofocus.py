@@ -15,8 +15,7 @@ from dioptre.cameras.base import Camera, ConnectedCamera, connect
 from dioptre.cameras.blur_units import BlurSteps, StepWindow
 from dioptre.confidence.model import check_risk
 from dioptre.errors import InputError, MethodError
-from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS, to_prior
-from dioptre.focusing.focus import AnyGrid, refuse_unknown
+from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS, AnyGrid, refuse_unknown, to_prior
 from dioptre.focusing.inputs import is_camera, to_grid, to_rois
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.focusing.trace import Step

@@ -39,8 +39,7 @@ from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge
-from dioptre.focusing.camera_transfer import OUT_OF_REACH, on_grid
-from dioptre.focusing.focus import flag_assumed_camera
+from dioptre.focusing.camera_transfer import OUT_OF_REACH, flag_assumed_camera, on_grid
 from dioptre.focusing.inputs import cut, place_of
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.focusing.trace import Act
@@ -217,7 +216,7 @@ class LensRun:
         for coarser in levels_of(method, steps, self.drive, self.plan.roi):
             result = self._walked(method, coarser, at)
             looks += result.looks
-            at = result.index if result.state is State.FOCUSED else at
+            at = at if result.state is State.FAILED else result.index
         return replace(result, looks=looks)
 
     def _walked(self, method: Method, coarser: float, at: int) -> FocusResult:

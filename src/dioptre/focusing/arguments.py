@@ -1,17 +1,23 @@
-"""What a user asks with: a method by its key, its file or itself, and a prior by its word."""
+"""What a user asks with: a stack, a grid, a method by its key, its file or itself, a prior by its word."""
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from dioptre.cameras.camera_files import CameraOptics
 from dioptre.errors import InputError, MethodError
 from dioptre.grid import FocusGrid
 from dioptre.methods import Method, find_method
 from dioptre.methods.base import ANY, WHOLE, Autofocuser
+from dioptre.optics import CameraModel
 from dioptre.posterior import DepthPrior, Posterior, Scores
 from dioptre.problem import Problem
 from dioptre.stack import FocalStack
+from dioptre.stacks.pictures import Pictures
 
 DEFAULT_METHOD: Final = "dioptre-vote"  # of a whole stack
 DEFAULT_MEASURE: Final = "local-norm-dist-sq-4"  # of slices that are scored one by one
@@ -29,6 +35,16 @@ class Scorer(Protocol):
 
 
 AnyMethod = str | os.PathLike[str] | Scorer
+AnyStack = Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str]
+AnyGrid = (
+    FocusGrid
+    | CameraModel
+    | CameraOptics
+    | str
+    | os.PathLike[str]
+    | Sequence[float | int]
+    | Float[np.ndarray, " n"]
+)
 
 
 def method_of_stacks(method: AnyMethod) -> Method:
@@ -118,6 +134,15 @@ def method_of_looks(method: AnyMethod | None, looks: int, views: int) -> Method:
     if row.looks not in (looks, ANY):
         raise MethodError(f"{row.key} takes {_looks_in_words(row.looks)}, not {_looks_in_words(looks)}")
     return row
+
+
+def refuse_unknown(grid: FocusGrid, key: str, focuser: Autofocuser) -> None:
+    """Raises MethodError for a network that is asked about positions of which it knows nothing."""
+    if focuser.is_network and not grid.known and grid.blur_per_unit_px is None:
+        raise MethodError(
+            f"{key} is a network and must know where the slices were taken, in dioptres, or through which "
+            "camera: grid=... (--positions, --camera)"
+        )
 
 
 def to_prior(prior: Any) -> DepthPrior:

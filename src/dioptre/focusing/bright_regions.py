@@ -34,8 +34,6 @@ def bright_slices(slices: Slices, region: Region) -> Slices | None:
         slices: All of them.
         region: The part that is asked about; light moves little from slice to slice.
     """
-    if is_lit(slices, region):
-        return None
     places = bright_places(mean_light(slices, region))
     if places is None:
         return None
@@ -45,16 +43,6 @@ def bright_slices(slices: Slices, region: Region) -> Slices | None:
 
     pixels = np.stack([one for some in _streamed(slices, region, work) for one in some])
     return replace(slices, pictures=Pictures.of_array(pixels), scaled=True, holes=None)
-
-
-def is_lit(slices: Slices, region: Region) -> bool:
-    """Returns whether a region is not mostly black, by the first slice: the others are not read for that."""
-
-    def work(_: range, codes: Sequence[Views]) -> float:
-        return float(np.nanmean(region.pixels(slices, codes[0])))
-
-    (mean,) = stream(slices, [range(1)], region.window, work)
-    return mean > LIT
 
 
 def mean_light(slices: Slices, region: Region) -> Float[np.ndarray, "row col"]:

@@ -16,10 +16,12 @@ from jaxtyping import Float, Int
 
 from dioptre.cameras.blur_units import WINDOW, BlurSteps, StepWindow
 from dioptre.confidence.reasons import Reason, State
+from dioptre.confidence.verdict import Verdict
 from dioptre.errors import InputError, MethodError
 from dioptre.focusing.inputs import Pixels
 from dioptre.focusing.result import FocusResult
 from dioptre.grid import FocusGrid
+from dioptre.methods.base import Autofocuser
 
 COARSEST: Final = 64.0  # times smaller; nobody has such frames
 APART: Final = 1.0  # steps that a slice may lie from where a network that wants every step is shown it
@@ -96,7 +98,9 @@ def is_out_of_reach(result: FocusResult) -> bool:
     """Returns whether the focus lies beyond a window, on one side of it or on an unknown one."""
     ends = (0, len(result.scores) - 1)
     at_ends = sum(one.probability for one in result.verdict.candidates if one.index in ends)
-    return bool(OUT_OF_REACH & set(result.reasons)) or (result.state is State.FAILED and at_ends >= MOSTLY)
+    reasons = set(result.reasons)
+    unsure = result.state is not State.FOCUSED or Reason.AMBIGUOUS in reasons
+    return bool(OUT_OF_REACH & reasons) or (unsure and at_ends >= MOSTLY)
 
 
 def _sees_all(window: StepWindow) -> bool:
@@ -127,7 +131,7 @@ def ask_stack(asker: Asker, grid: FocusGrid, region: Pixels) -> FocusResult:
                 f"a region of {region.shape[3]} x {region.shape[2]} pixels {asker.name} sees too few: take "
                 "slices around the focus, or a larger region"
             )
-    result, middle = None, positions
+    found, middle = None, positions
     while coarse.coarser >= steps.coarser:
         window = StepWindow.around(coarse, middle)
         slices, indices = nearest_slices(window, positions, asker.every_step)
@@ -137,11 +141,14 @@ def ask_stack(asker: Asker, grid: FocusGrid, region: Pixels) -> FocusResult:
                 f"{len(slices)}: dioptre-any-green and dioptre-any-dp take any"
             )
         result = asker.ask(coarse.shrink(region[slices]), indices[None], window)
-        if result.state is not State.FOCUSED:
+        if found is not None and is_out_of_reach(result):
+            break  # around an answer that was not sure the focus is not: it stays what is known
+        found = result
+        if result.state is State.FAILED:
             break
         middle, coarse = np.array([result.position]), replace(coarse, coarser=coarse.coarser / 2)
-    assert result is not None
-    return on_grid(result, grid)
+    assert found is not None
+    return on_grid(found, grid)
 
 
 def nearest_slices(
@@ -178,3 +185,10 @@ def on_grid(result: FocusResult, grid: FocusGrid) -> FocusResult:
     )
     scores = np.interp(places, scored[rising], result.scores[rising])
     return replace(result, subindex=subindex, verdict=verdict, scores=scores, grid=grid)
+
+
+def flag_assumed_camera(verdict: Verdict, focuser: Autofocuser) -> Verdict:
+    """Returns the verdict on an answer about pictures of an unknown camera: a network has assumed one."""
+    if not focuser.is_network:
+        return verdict
+    return replace(verdict, reasons=(*verdict.reasons, Reason.ASSUMED_CAMERA))

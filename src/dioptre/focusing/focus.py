@@ -4,7 +4,6 @@ Inside, slices run from far to near. Those of a person whose slices run the othe
 order and the result is turned back at the end, so that he meets his own order only.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,6 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.cameras.blur_units import StepWindow
-from dioptre.cameras.camera_files import CameraOptics
 from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.model import RISK, check_risk
@@ -22,10 +20,19 @@ from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge, judge_curve
 from dioptre.errors import InputError, MethodError
-from dioptre.focusing.arguments import DEFAULT_MEASURE, AnyMethod, method_of_looks, method_of_stacks, to_prior
+from dioptre.focusing.arguments import (
+    DEFAULT_MEASURE,
+    AnyGrid,
+    AnyMethod,
+    AnyStack,
+    method_of_looks,
+    method_of_stacks,
+    refuse_unknown,
+    to_prior,
+)
 from dioptre.focusing.arguments import DEFAULT_METHOD as DEFAULT_METHOD  # noqa: PLC0414  # handed on
-from dioptre.focusing.bright_regions import bright_slices
-from dioptre.focusing.camera_transfer import Asker, ask_looks, ask_stack
+from dioptre.focusing.bright_regions import LIT, bright_slices
+from dioptre.focusing.camera_transfer import Asker, ask_looks, ask_stack, flag_assumed_camera
 from dioptre.focusing.depths import (
     FINE_TILES,
     Subject,
@@ -54,26 +61,13 @@ from dioptre.focusing.preview import preview_of
 from dioptre.focusing.regions import to_region
 from dioptre.focusing.result import Depth, FocusResult, Roi
 from dioptre.focusing.score_slices import MeasuredRegion, measure_regions, measure_tiles
-from dioptre.focusing.slices import Reading, Slices, to_slices
+from dioptre.focusing.slices import Reading, Slices, grid_of, to_slices
 from dioptre.grid import FocusGrid
 from dioptre.methods import Method
 from dioptre.methods.base import WHOLE, Autofocuser
 from dioptre.methods.tiles import tile_layout, tiles_of
-from dioptre.optics import CameraModel
 from dioptre.posterior import DepthPrior, Posterior
 from dioptre.stack import VIEW_CODES, FocalStack
-from dioptre.stacks.pictures import Pictures
-
-Stack = Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str]
-AnyGrid = (
-    FocusGrid
-    | CameraModel
-    | CameraOptics
-    | str
-    | os.PathLike[str]
-    | Sequence[float | int]
-    | Float[np.ndarray, " n"]
-)
 
 EVEN: Final = DepthPrior.even()
 LARGE: Final = 256  # pixels on a side of a picture in which depths are looked for on behalf of a network
@@ -84,18 +78,18 @@ BRIGHTEST: Final = (
 
 @overload
 def focus(
-    stack: Stack, method: AnyMethod = DEFAULT_METHOD, *, roi: Sequence[Sequence[int]], **how: Any
+    stack: AnyStack, method: AnyMethod = DEFAULT_METHOD, *, roi: Sequence[Sequence[int]], **how: Any
 ) -> list[FocusResult]: ...
 
 
 @overload
 def focus(
-    stack: Stack, method: AnyMethod = DEFAULT_METHOD, *, roi: Sequence[int] | None = None, **how: Any
+    stack: AnyStack, method: AnyMethod = DEFAULT_METHOD, *, roi: Sequence[int] | None = None, **how: Any
 ) -> FocusResult: ...
 
 
 def focus(
-    stack: Stack,
+    stack: AnyStack,
     method: AnyMethod = DEFAULT_METHOD,
     *,
     roi: Any = None,
@@ -149,20 +143,6 @@ def focus(
     parts = job.depths(slices, rois[0], regions[0])
     found = decide(parts, chosen) if parts else replace(regions[0], depths=())
     return _shown(job.turned(found), slices)
-
-
-def grid_of(slices: Slices) -> FocusGrid:
-    """Returns where slices were taken as they tell themselves; else nothing but their order is known."""
-    return slices.grid or slices.pictures.grid or FocusGrid(range(len(slices)))
-
-
-def refuse_unknown(grid: FocusGrid, key: str, focuser: Autofocuser) -> None:
-    """Raises MethodError for a network that is asked about positions of which it knows nothing."""
-    if focuser.is_network and not grid.known and grid.blur_per_unit_px is None:
-        raise MethodError(
-            f"{key} is a network and must know where the slices were taken, in dioptres, or through which "
-            "camera: grid=... (--positions, --camera)"
-        )
 
 
 def _shown(result: FocusResult, slices: Slices) -> FocusResult:
@@ -279,26 +259,30 @@ class FocusJob:
 
     def regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
         """Returns the answer to each region of all slices; of a mostly black one, where its light is."""
-        found = self._regions(slices, rois, progress)
-        return [one if one.state is State.FOCUSED else self._lit(slices, one) for one in found]
+        return [self._lit(slices, *one) for one in self._regions(slices, rois, progress)]
 
-    def _lit(self, slices: Slices, whole: FocusResult) -> FocusResult:
+    def _lit(self, slices: Slices, whole: FocusResult, exposure: Exposure) -> FocusResult:
         """Returns the answer of the brightest places of a region alone, if it is surer than the whole's.
 
         The scores stay those of the region: no rectangle has the scores of places that lie apart.
         """
+        if whole.state is State.FOCUSED or exposure.mean > LIT:
+            return whole
         if self.focuser.is_network:  # which knows pictures, and not pieces of them
             return whole
         bright = bright_slices(slices, to_region(slices, window_of(whole.roi, slices.shape)))
         if bright is None:
             return whole
-        (seen,) = self._regions(bright, [None])
+        ((seen, _),) = self._regions(bright, [None])
         if seen.risk >= whole.risk:
             return whole
         notes = (*whole.notes, BRIGHTEST)
         return replace(seen, scores=whole.scores, roi=whole.roi, depths=(), notes=notes)
 
-    def _regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
+    def _regions(
+        self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None
+    ) -> list[tuple[FocusResult, Exposure]]:
+        """Returns what is said of each region as it is, and how bright it is."""
         parts = [to_region(slices, window_of(one, slices.shape)) for one in rois]
         for one in parts:
             if not self.through_camera:
@@ -313,7 +297,8 @@ class FocusJob:
                 place = place_of(roi, slices.shape, slices.where)
                 stack = None if found.pixels is None else self._stack(found.pixels[None], None, place)
                 result = replace(self._answer(found, stack, roi or roi_of(part.window), None), roi=roi)
-            results.append(_told(result, (*slices.notes, *part.notes), bool(part.notes)))
+            told = _told(result, (*slices.notes, *part.notes), bool(part.notes))
+            results.append((told, found.exposure))
         return results
 
     def depths(self, slices: Slices, roi: Roi | None, whole: FocusResult) -> dict[Depth, FocusResult]:
@@ -459,10 +444,3 @@ def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusR
         reasons = (*result.reasons, Reason.PIXELS_LEFT_OUT)
         result = replace(result, verdict=replace(result.verdict, reasons=reasons))
     return replace(result, notes=notes)
-
-
-def flag_assumed_camera(verdict: Verdict, focuser: Autofocuser) -> Verdict:
-    """Returns the verdict on an answer about pictures of an unknown camera: a network has assumed one."""
-    if not focuser.is_network:
-        return verdict
-    return replace(verdict, reasons=(*verdict.reasons, Reason.ASSUMED_CAMERA))

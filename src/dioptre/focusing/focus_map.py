@@ -23,12 +23,11 @@ from dioptre.confidence.reasons import State
 from dioptre.confidence.statistics import BlockLayout, SliceBlocks
 from dioptre.confidence.verdict import VerdictContext, judge_curve
 from dioptre.errors import InputError, MethodError
-from dioptre.focusing.arguments import DEFAULT_MEASURE
+from dioptre.focusing.arguments import DEFAULT_MEASURE, AnyGrid
 from dioptre.focusing.depths import depth_of, group_peaks
-from dioptre.focusing.focus import AnyGrid, grid_of
 from dioptre.focusing.inputs import to_grid
 from dioptre.focusing.result import Depth, Roi
-from dioptre.focusing.slices import Reading, Slices, stream, to_slices
+from dioptre.focusing.slices import Reading, Slices, grid_of, stream, to_slices
 from dioptre.grid import DIOPTRES, FocusGrid
 from dioptre.methods import find_method
 from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_means

@@ -108,6 +108,11 @@ class Slices:
         return [range(at, min(at + together, len(self))) for at in range(0, len(self), together)]
 
 
+def grid_of(slices: Slices) -> FocusGrid:
+    """Returns where slices were taken as they tell themselves; else nothing but their order is known."""
+    return slices.grid or slices.pictures.grid or FocusGrid(range(len(slices)))
+
+
 def stream(
     slices: Slices,
     runs: Sequence[range],
