@@ -82,7 +82,7 @@ def test_without_a_camera_the_phone_is_assumed_and_that_is_said(
     said = capsys.readouterr()
     assert "assumed-camera" in said.out
     assert "beware: assumed-camera: nobody said whose pictures these are" in said.err
-    assert "not focused" not in said.err
+    assert "uncertain" not in said.err
     assert run_json(capsys, "focus", picture, "--at", "2.5", "--camera", "pixel3")["reasons"] == []
 
 
@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_refused(camera: str, picture: str, capsys: pytest.
     look = ["focus", picture, "--camera", camera]
     assert "positions go from 2000 to 1000 (counts), not to 20" in refused(capsys, *look, "--at", "20")
     assert "such as 10,25, not 'x'" in refused(capsys, *look, "--at", "x")
-    assert "has 1 pictures, but --at 2 positions" in refused(capsys, *look, "--at", "1500,1600")
+    assert "has 1 picture, but --at names 2 positions" in refused(capsys, *look, "--at", "1500,1600")
     assert "stage counts in counts: positions in um say nothing of it (--positions)" in refused(
         capsys, *look, "--at", "1500", "--positions", "0:5:245um"
     )

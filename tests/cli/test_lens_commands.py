@@ -1,6 +1,7 @@
 """`dioptre run`, `record` and `camera`, as a user types them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -43,12 +44,33 @@ def test_json_is_all_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert {one["index"] for one in found["trace"]} <= set(range(10, 41))
 
 
-def test_a_run_that_fails_says_why_and_where_the_lens_is(capsys: pytest.CaptureFixture[str]) -> None:
-    device = ("run", "--device", TARGET, *MEASURE, "--limits", "0,12", "--start", "3")
-    assert main(list(device)) == NOT_FOCUSED
+def test_a_run_that_is_uncertain_stays_at_the_best_answer_and_says_what_takes_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    device = ["run", "--device", TARGET, "--method", "laplacian-variance", "--limits", "0,12", "--start", "3"]
+    assert main(device) == NOT_FOCUSED
     said = capsys.readouterr()
-    assert "not focused: " in said.err
-    assert "at slice 3 " in said.out
+    told = re.match(
+        r"uncertain: slice 12 is .* \(risk ([\d.]+), you accept 0\.01\): --risk \1 takes it\n", said.err
+    )
+    assert told, said.err
+    assert "\nbecause: " in said.err
+    assert "at slice 12 " in said.out
+    assert f" {told[1]} " in said.out
+    assert main([*device, "--risk", told[1]]) == FOCUSED
+
+
+def test_a_run_that_fails_says_why_and_where_the_lens_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "wall.npy", np.full((12, 64, 64), 90, np.uint8))
+    device = ["run", "--device", f"replay:{tmp_path / 'wall.npy'}", "--start", "3"]
+    for flags, at in (((), 3), (("--on-failure", "stay"), None)):
+        assert main([*device, *flags]) == NOT_FOCUSED
+        said = capsys.readouterr()
+        assert said.err.split("\n")[-2].startswith("failed: ")
+        assert "uncertain" not in said.out + said.err
+        assert ("at slice 3 " in said.out) is (at == 3)
 
 
 def test_a_recording_is_read_by_other_commands(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +171,7 @@ def test_a_recording_that_is_damaged_is_said(
         (("run", "--device", TARGET, "--fallback", "never"), "takes sweep|always|none, not 'never'"),
         (("run", "--device", TARGET, "--looks", "0"), "a look or more, not 0"),
         (("run", "--device", TARGET, "--sure", "2"), "at most 1, not 2"),
-        (("run", "--device", TARGET, "--risk", "2"), "between 0 and 1, not 2"),
+        (("run", "--device", TARGET, "--risk", "2"), "above 0 and at most 1, not 2"),
         (("run", "--device", TARGET, "--camera", "nonesuch"), "there is no camera 'nonesuch'"),
         (("run", "--device", TARGET, "--full"), "--full goes with --json"),
         (("run", "--device", TARGET, "--roi", "1,2"), "--roi takes x,y,w,h"),

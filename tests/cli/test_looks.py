@@ -112,7 +112,8 @@ def test_two_sides_of_focus_are_shown_with_their_chances(
     write(tmp_path / "look2.png", 40)
     assert main(["focus", str(tmp_path), "--at", "12,31"]) == NOT_FOCUSED
     said = capsys.readouterr()
-    assert "not focused: ambiguous" in said.err
+    assert re.match(r"uncertain: slice \d+ is .* \(risk 0\.\d+, you accept 0\.01\)", said.err)
+    assert "because: ambiguous: " in said.err
     row = next(line for line in said.out.splitlines() if "candidates" in line)
     assert "10 (probability 0.5" in row
     assert "40 (probability 0.5" in row
@@ -129,7 +130,8 @@ def test_a_subject_beyond_the_ladder_is_said_to_be(
 ) -> None:
     assert main(["focus", write(tmp_path / "near.png", 60), "--at", "20"]) == NOT_FOCUSED
     said = capsys.readouterr()
-    assert "not focused: beyond-the-near-end" in said.err
+    assert said.err.startswith("uncertain: slice 48 is ")
+    assert "because: beyond-the-near-end" in said.err
     assert re.search(r"slice 48\.?0* \(28\.?0* nearer\)", said.out)
 
 
@@ -152,7 +154,7 @@ def test_looks_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.Ca
     assert "from 0 to 48 (slice), not to -1" in refused(capsys, "focus", look, "--at=-1")
     assert "no position 2.5 (slice)" in refused(capsys, "focus", look, "--at", "2.5")
     assert "'3,x'" in refused(capsys, "focus", look, "--at", "3,x")
-    assert "has 1 pictures" in refused(capsys, "focus", look, "--at", "3,4")
+    assert "has 1 picture, but" in refused(capsys, "focus", look, "--at", "3,4")
     assert "5 pictures" in refused(capsys, "focus", str(tmp_path / "stack.npy"), "--at", "2")
     assert "no --plot" in refused(capsys, "focus", look, "--at", "2", "--plot", str(tmp_path / "x.png"))
     assert "takes a whole stack" in refused(capsys, "focus", look, "--at", "2", "--method", "local-ratio-1")

@@ -53,6 +53,29 @@ def test_a_map_has_every_patch_and_the_picture_in_focus(
     assert json.loads((out / "manifest.json").read_text())["kind"] == "focus map"
 
 
+def test_a_map_tells_focused_uncertain_and_unanswered_patches_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the left one sharp slice, in the middle a focus beyond the last slice, on the right nothing."""
+    rng = np.random.default_rng(0)
+    texture = rng.random((96, 192))
+    stack = np.empty((SLICES, 96, 192), np.float32)
+    for at in range(SLICES):
+        stack[at] = ndimage.gaussian_filter(texture, 0.3 + 0.7 * abs(at - 5))
+        stack[at, :, 64:128] = ndimage.gaussian_filter(texture, 4 + 0.7 * (SLICES - at))[:, 64:128]
+        stack[at, :, 128:] = 0.5
+    np.save(tmp_path / "stack.npy", 0.1 + 0.8 * stack)
+    out, words = tmp_path / "map", ["map", str(tmp_path / "stack.npy"), str(tmp_path / "map")]
+    found = run_json(capsys, *words, "--size", "64", "--stride", "64")
+    focused, answered = np.load(out / "focused.npy"), np.load(out / "answered.npy")
+    assert focused.tolist() == [[True, False, False]]
+    assert answered.tolist() == [[True, True, False]]
+    assert (found["focused"], found["answered"]) == pytest.approx((1 / 3, 2 / 3))
+    assert found["slices"] == [5, 5]
+    assert main([*words, "--size", "64", "--stride", "64"]) == DONE
+    assert "33% of them focused, at slice 5; 33% uncertain\n" in capsys.readouterr().out
+
+
 def test_a_map_is_drawn_in_colour(stack: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     assert main(["map", str(stack), str(tmp_path / "map"), *SMALL]) == DONE
@@ -66,7 +89,15 @@ def test_without_matplotlib_everything_else_is_written_and_that_is_said(
     assert main(["map", str(stack), str(tmp_path / "map"), *SMALL, "--json"]) == DONE
     said = capsys.readouterr()
     assert said.err.endswith("map.png was not drawn: pip install 'dioptre[figures]'\n")
-    arrays = ["cols.npy", "confidence.npy", "focused.npy", "index.npy", "position.npy", "rows.npy"]
+    arrays = [
+        "answered.npy",
+        "cols.npy",
+        "confidence.npy",
+        "focused.npy",
+        "index.npy",
+        "position.npy",
+        "rows.npy",
+    ]
     assert json.loads(said.out)["files"] == ["all-in-focus.png", *arrays]
 
 

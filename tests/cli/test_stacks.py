@@ -50,7 +50,7 @@ def test_several_stacks_become_a_table(
     np.save(tmp_path / "wall.npy", np.random.default_rng(1).normal(100, 3, (30, 64, 64)).astype(np.uint8))
     out = tmp_path / "out.csv"
     assert main(["focus", str(cells), str(tmp_path / "wall.npy"), "--csv", str(out)]) == NOT_FOCUSED
-    assert "wall.npy: not focused: flat-curve" in capsys.readouterr().err
+    assert "wall.npy: failed: flat-curve" in capsys.readouterr().err
     with out.open() as file:
         rows = list(csv.DictReader(file))
     assert [row["state"] for row in rows] == ["focused", "focused", "failed"]

@@ -284,8 +284,8 @@ def _chosen_pictures(
         return list(range(len(stack)))
     named = "1 position" if len(at) == 1 else f"{len(at)} positions"
     raise InputError(
-        f"{stack.source} has {len(stack)} pictures, but --at names {named}: give a picture for each, or the "
-        "position of every picture (--positions)"
+        f"{stack.source} has {'1 picture' if len(stack) == 1 else f'{len(stack)} pictures'}, but --at names "
+        f"{named}: give a picture for each, or the position of every picture (--positions)"
     )
 
 

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 BARS = "▁▂▃▄▅▆▇█"
 CURVE_COLUMNS = 58  # of a curve beside its name, within 80
 COLOURS = {"focused": "green", "uncertain": "yellow", "failed": "red"}  # of states
-PROBABLE = 0.5  # confidence from which on an answer that is uncertain is called probably right
+PROBABLE = 0.5  # confidence above which an answer that is uncertain is called probably right
 IN_TABLE = {"several-depths", "plateau", "pixels-left-out"}  # of what is focused, there is no more to say
 LEAST_RISK = 0.0001  # that is told
-LIKELY = 0.1  # a candidate that a table tells is as probable at least
 
 
 def print_stack_result(stack: str, pictures: "Pictures", result: "FocusResult") -> None:
@@ -105,6 +104,8 @@ def result_table(result: "FocusResult", answer: tuple[str, str], told: bool = Fa
     """
     from rich.table import Table  # noqa: PLC0415
 
+    from dioptre.confidence.reasons import Reason, State  # noqa: PLC0415
+
     table = Table(show_header=False)
     table.add_row("state", f"[bold]{in_colour(result.state)}")
     table.add_row(*answer)
@@ -113,16 +114,16 @@ def result_table(result: "FocusResult", answer: tuple[str, str], told: bool = Fa
     if (focus := _focus(result)) is not None:
         table.add_row("focus", focus)
     verdict = result.verdict
-    if verdict.plateau is not None:
+    if verdict.plateau is not None and result.state is not State.FAILED:
         table.add_row("plateau", "sharp from slice {} to {}".format(*verdict.plateau))
     table.add_row("confidence", f"{result.confidence:.2f}")
     if result.expected_error is not None:
         table.add_row("expected error", _length(result.expected_error, result))
     table.add_row("risk of a miss", risk_in_words(result.risk))
-    likely = [one for one in verdict.candidates if one.probability >= LIKELY]
-    if len(likely) > 1:
+    if Reason.AMBIGUOUS in result.reasons:
         chances = (
-            f"{result.grid.positions[one.index]:.6g} (probability {one.probability:.2f})" for one in likely
+            f"{result.grid.positions[one.index]:.6g} (probability {one.probability:.2f})"
+            for one in verdict.candidates
         )
         table.add_row("candidates", ", ".join(chances))
     for name in ("because", "beware"):
@@ -210,14 +211,13 @@ def print_state(result: "FocusResult", accepted: float, stack: str = "") -> int:
     """
     from dioptre.confidence.reasons import EXPLANATIONS, State  # noqa: PLC0415
 
-    lines, focused = list[str](), result.state is State.FOCUSED
+    focused = result.state is State.FOCUSED
+    told = [(_head(one, result), one) for one in result.reasons if not (focused and one in IN_TABLE)]
+    told.sort(key=lambda one: one[0] == "beware")
+    lines = [f"{head}: {reason.value}: {EXPLANATIONS[reason]}" for head, reason in told]
     if result.state is State.UNCERTAIN:
-        lines.append(f"uncertain: {_doubt(result, accepted)}")
-    for reason in result.reasons:
-        head = _head(reason, result)
-        if not (focused and reason in IN_TABLE):
-            lines.append(f"{head}: {reason.value}: {EXPLANATIONS[reason]}")
-    if result.state is State.FAILED and not any(line.startswith("failed") for line in lines):
+        lines.insert(0, f"uncertain: {_doubt(result, accepted)}")
+    elif result.state is State.FAILED and "failed" not in dict(told):
         lines.insert(0, "failed: nothing tells where the focus is")
     for line in lines:
         sys.stderr.write(f"{one_line(stack)}: {line}\n" if stack else f"{line}\n")
@@ -236,7 +236,7 @@ def _head(reason: "Reason", result: "FocusResult") -> str:
 def _doubt(result: "FocusResult", accepted: float) -> str:
     """Returns how sure an answer is that is uncertain, and which --risk takes it."""
     answer = f"slice {result.index}" if result.unit == "slice" else place(result)
-    likely = "is probably right" if result.confidence >= PROBABLE else "is the best guess"
+    likely = "is probably right" if result.confidence > PROBABLE else "is the best guess"
     risk = risk_in_words(result.risk)
     takes = f": --risk {risk} takes it" if accepted < result.risk < 1 else ""
     return f"{answer} {likely} (risk {risk}, you accept {accepted:g}){takes}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from dioptre.confidence.reasons import State
 from dioptre.evaluate.figures import CHOSEN, COLOURS, INK, colour_of, new_figure
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.grid import DIOPTRES, SLICE
@@ -65,7 +66,8 @@ def _heights(scores: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
 
 
 def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None:
-    if result.verdict.plateau is not None:
+    answered = result.state is not State.FAILED
+    if answered and result.verdict.plateau is not None:
         first, last = result.verdict.plateau
         axes.axvspan(x[first], x[last], color=CHOSEN, alpha=0.15, label=f"sharp from slice {first} to {last}")
     for at, depth in enumerate(result.depths):
@@ -77,7 +79,7 @@ def _draw_curves(axes: "Axes", result: FocusResult, x: Any, colour: str) -> None
     heights = _heights(result.scores)
     axes.plot(x, heights, "-o", color=INK, markersize=3.5, linewidth=1.4, label=_chosen_label(result))
     for rival in result.verdict.candidates[1:]:
-        if rival.probability >= LIKELY and np.isfinite(heights[rival.index]):
+        if answered and rival.probability >= LIKELY and np.isfinite(heights[rival.index]):
             here = (x[rival.index], heights[rival.index])
             axes.plot(*here, "o", color=colour, fillstyle="none", markersize=9)
             axes.annotate(f"or here ({rival.probability:.0%})", here, xytext=(9, 0), fontsize=8,

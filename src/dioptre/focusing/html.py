@@ -48,12 +48,14 @@ def _curve(result: "FocusResult") -> str:
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[finite], y[finite], strict=True))
     colour = COLOURS.get(result.state, FAILED)
     flat = ""
-    if result.verdict.plateau is not None:
+    answered = result.state != "failed"
+    if answered and result.verdict.plateau is not None:
         first, last = (float(x[one]) for one in result.verdict.plateau)
         flat = f'<rect x="{first:.1f}" y="0" width="{last - first:.1f}" height="{HEIGHT}" fill="{TIED}"/>'
     rivals = "".join(
         f'<circle cx="{x[one]:.1f}" cy="{y[one]:.1f}" r="4" fill="none" stroke="{CHOSEN}"/>'
         for one in result.verdict.rivals
+        if answered
     )
     top = f'<circle cx="{x[result.index]:.1f}" cy="{y[result.index]:.1f}" r="5" fill="{colour}"/>'
     line = f'<polyline points="{points}" fill="none" stroke="{INK}" stroke-width="1.5"/>'

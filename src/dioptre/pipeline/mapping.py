@@ -5,7 +5,7 @@ position.npy      the place there, between slices, in the unit of the positions 
 dioptres.npy      the focus there, if it is known
 confidence.npy    the probability that the patch is sharp there
 focused.npy       whether the patch is focused: at the risk that is accepted
-answered.npy      whether there is an answer at all, focused or uncertain: of a blank wall there is none
+answered.npy      whether there is an answer at all, focused or uncertain
 rows.npy          the row of the patches' centres in pixels, cols.npy their column
 map.png           the index or the dioptres in colour with a scale: paler where it is uncertain, grey where
                   there is no answer
@@ -151,5 +151,6 @@ def _drawn(found: FocusMap, shape: tuple[int, ...], slices: int) -> Any:
     )
     sure, known = float(np.mean(found.focused)), float(np.mean(found.answered))
     title = f"{shape[1]} x {shape[0]} pixels, {sure:.0%} of the patches focused"
-    title += f", {known - sure:.0%} uncertain" if known > sure else ""
+    title += f", {known - sure:.0%} uncertain (paler)" if known > sure else ""
+    title += f", {1 - known:.0%} without an answer (grey)" if known < 1 else ""
     return depth_map(values, found.focused, found.answered, extent, title, label)
