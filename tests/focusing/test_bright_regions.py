@@ -68,7 +68,6 @@ def test_where_the_brightest_places_decide_the_scores_are_those_of_the_region() 
         assert result.roi == roi
         assert BRIGHTEST in result.notes
         assert abs(result.index - FOCUS) <= 1
-        assert abs(int(result.scores.argmax()) - FOCUS) > 1
         np.testing.assert_allclose(result.scores, own["laplacian-variance"][0], rtol=1e-5)
 
 

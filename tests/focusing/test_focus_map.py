@@ -142,11 +142,15 @@ def test_a_blank_wall_is_nowhere_focused(method: str) -> None:
     assert found.confidence.max() <= 0.5
 
 
-def test_too_few_slices_of_too_small_patches_are_not_focused(frames: np.ndarray) -> None:
+@pytest.mark.parametrize("size", [17, 48])
+def test_a_few_slices_will_do_and_two_do_not(frames: np.ndarray, size: int) -> None:
     some = frames[FAR - 2 : FAR + 3, :, :, :60]
-    assert focus_map(some, size=48, stride=8).focused.all()
-    assert not focus_map(some, size=17, stride=8).focused.any()  # no tiles to compare
-    assert not focus_map(some[:2], size=48, stride=8).focused.any()
+    found = focus_map(some, size=size, stride=8)
+    assert found.focused.mean() > 0.9
+    assert (found.index[found.focused] == 2).all()
+    noise = np.random.default_rng(0).normal(0.5, 0.003, some.shape).astype(np.float32)
+    assert not focus_map(noise, size=size, stride=8).focused.any()
+    assert not focus_map(some[:2], size=size, stride=8).answered.any()
 
 
 def test_codes_and_the_pixels_they_mean_give_the_same(frames: np.ndarray) -> None:
@@ -183,8 +187,7 @@ def test_a_bad_pixel_spoils_its_slice_in_its_patches_only(
     spoilt = np.ma.array(frames.copy(), mask=np.zeros(frames.shape, bool)) if masked else frames.copy()
     spoilt[FAR, 0, 5, 3] = np.ma.masked if masked else np.nan
     again = focus_map(spoilt, size=SIZE, stride=STRIDE)
-    assert again.index[0, 0] in (FAR - 1, FAR + 1)
-    assert not again.focused[0, 0]
+    assert again.index[0, 0] in (FAR - 1, FAR + 1)  # what is left of the sharpest ones
     index, focused = again.index.copy(), again.focused.copy()
     index[0, 0], focused[0, 0] = found.index[0, 0], found.focused[0, 0]
     np.testing.assert_array_equal(index, found.index)

@@ -82,9 +82,8 @@ class LensRun:
         """Returns where the lens must go, with the lens left there, or else where it began."""
         try:
             result = self._find()
-            if result.state is State.UNCERTAIN and self.drive.at != (target := self._target(result)):
-                self.drive.act = Act.VERIFY
-                self.drive.capture(target)
+            if result.state is State.UNCERTAIN:
+                result = self._left_there(result)
         except Halt as halt:
             result = self._halted(halt)
         notes = [*self.plan.notes, *result.notes]
@@ -238,6 +237,14 @@ class LensRun:
         return replace(result, looks=tuple(looks))
 
     # What comes after
+
+    def _left_there(self, found: FocusResult) -> FocusResult:
+        """Returns an answer that is not sure with the lens there."""
+        target = self._target(found)
+        if self.drive.at != target:
+            self.drive.act = Act.VERIFY
+            self.drive.capture(target)
+        return _at(found, target)
 
     def _verified(self, found: FocusResult) -> FocusResult:
         """Returns the answer of looks with the lens there, if what is seen is as sharp as promised."""

@@ -45,7 +45,7 @@ AS_SHARP: Final = 0.75  # of the height of the curve: what the frame at the peak
 HIGH: Final = 0.5  # of a curve's height: what a bell is laid through
 LEAST: Final = 0.05  # and what is lower counts as this high
 ALIKE: Final = 0.08  # relative: detail that changes less over the whole way is the same everywhere
-CLEAR: Final = 3.0  # times the noise: detail that there is no doubt about
+CLEAR: Final = 1.5  # times the noise at most: detail that there is no doubt about
 WIDE: Final = 0.25  # of the ladder
 
 Pixels = Float32[np.ndarray, "slice view row col"]

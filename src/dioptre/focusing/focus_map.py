@@ -190,7 +190,7 @@ class _PatchStatistics:
 
     Attributes:
         curves: Of each patch.
-        cells: Where the blocks of the whole frame lie, of which a patch takes those inside it.
+        cells: Where the blocks of the whole frame lie, of which a patch takes its own.
         blocks: What is kept of them.
         exposures: Of each patch.
     """
@@ -201,11 +201,15 @@ class _PatchStatistics:
     exposures: SliceExposures
 
     def of_patch(self, lattice: PatchLattice, row: int, col: int) -> SliceBlocks:
-        """Returns what is kept of the blocks inside a patch."""
+        """Returns what is kept of the blocks whose middle is inside a patch."""
         corner = lattice.row_starts[row], lattice.col_starts[col]
+        middles = (
+            pitch * (np.arange(count) + 0.5)
+            for count, pitch in zip(self.cells.counts, self.cells.pitches, strict=True)
+        )
         down, across = (
-            np.arange(-(-first // pitch), (first + lattice.size) // pitch)
-            for first, pitch in zip(corner, self.cells.pitches, strict=True)
+            np.flatnonzero((first <= each) & (each < first + lattice.size))
+            for first, each in zip(corner, middles, strict=True)
         )
         return self.blocks.within((down[:, None] * self.cells.counts[1] + across).ravel())
 
