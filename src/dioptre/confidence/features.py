@@ -34,14 +34,14 @@ class Evidence:
         features: By name; NaN where there is nothing to tell it from.
         posterior: Where the contrast of the parts that are sharp at the answer says the focus is; None for
             fewer than three pictures.
-        everywhere: The same of all parts.
-        curve: The logarithm of the sharpness of the former, over that of the answer's picture.
+        curve: The logarithm of the sharpness of these parts, over that of the answer's picture.
+        whole: The same of all parts.
     """
 
     features: dict[str, float]
     posterior: PeakPosterior | None = None
-    everywhere: PeakPosterior | None = None
     curve: Curve | None = None
+    whole: Curve | None = None
 
 
 def find_evidence(
@@ -76,7 +76,7 @@ def find_evidence(
     deciding = np.where(near, detail.weights, 0.0)
     deciding = deciding if near.any() else detail.weights
     whole, curve = detail.curve(detail.weights), detail.curve(deciding)
-    everywhere, peak = peak_posterior(whole, positions), peak_posterior(curve, positions)
+    peak = peak_posterior(curve, positions)
     found |= {
         "distance": np.log(0.05 + peak.expected_distance(answer) / peak.width),
         "sharper": whole.max(),
@@ -94,7 +94,7 @@ def find_evidence(
             "still": _stillness(blocks, here),
             "repeats": blocks.same_as_next[max(here - around, 0) : here + around].sum(),
         }
-    return Evidence(_plain(found), peak, everywhere, curve)
+    return Evidence(_plain(found), peak, curve, whole)
 
 
 def own_doubt(posterior: Posterior, answer: float) -> float:

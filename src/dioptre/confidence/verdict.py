@@ -166,7 +166,7 @@ def judge(
     positions = None if context.looks is None else context.looks.astype(float)
     evidence = find_evidence(blocks, answer, doubt, positions, context.grid)
     odds = read_model().odds(evidence.features)
-    sides = candidates_of(evidence, own, n)
+    sides = candidates_of(evidence, own)
     nothing = nothing_to_answer(exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
     told += beyond_ends(own)
@@ -247,19 +247,18 @@ def plateau_of(evidence: Evidence, answer: float) -> tuple[int, int] | None:
     return (first, last) if last - first >= FEWEST - 1 else None
 
 
-def candidates_of(evidence: Evidence, own: Posterior | None, n: int) -> tuple[Candidate, ...]:
-    """Returns the sides of focus that are possible: of the method's posterior, or of the whole contrast's."""
+def candidates_of(evidence: Evidence, own: Posterior | None) -> tuple[Candidate, ...]:
+    """Returns the sides of focus that are possible, by the method's posterior.
+
+    Of a method without one these are the peaks of the sharpness of all parts, and how much of it each has.
+    """
     if own is not None:
         return candidates(own.reachable[0])
-    if evidence.everywhere is None:
+    if evidence.whole is None:
         return ()
-    chances = np.zeros(n)
-    np.add.at(
-        chances,
-        np.clip(np.rint(evidence.everywhere.places), 0, n - 1).astype(int),
-        evidence.everywhere.chances,
-    )
-    return candidates(chances)
+    sharpness = np.exp(evidence.whole - evidence.whole.max())
+    sharpness -= sharpness.min()
+    return candidates(sharpness / max(float(sharpness.sum()), NEGLIGIBLE))
 
 
 def candidates(chances: Float[np.ndarray, " n"]) -> tuple[Candidate, ...]:

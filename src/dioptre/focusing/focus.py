@@ -262,10 +262,7 @@ class FocusJob:
         return [self._lit(slices, *one) for one in self._regions(slices, rois, progress)]
 
     def _lit(self, slices: Slices, whole: FocusResult, exposure: Exposure) -> FocusResult:
-        """Returns the answer of the brightest places of a region alone, if it is surer than the whole's.
-
-        The scores stay those of the region: no rectangle has the scores of places that lie apart.
-        """
+        """Returns the answer of a region's brightest places, with its own scores, if it is surer than its."""
         if whole.state is State.FOCUSED or exposure.mean > LIT:
             return whole
         if self.focuser.is_network:  # which knows pictures, and not pieces of them
@@ -311,7 +308,9 @@ class FocusJob:
         if self.focuser.is_network:
             depths = self._depths_for_network(slices, roi)
         elif len(whole.depths) > 1 or Reason.SEVERAL_DEPTHS in whole.reasons:
-            depths = self._fine_depths(slices, roi, self.focuser)
+            shape = window_of(roi, slices.shape).shape
+            coarse = self._layout(self.focuser, shape, slices.views) == tile_layout(*shape)
+            depths = whole.depths if coarse else self._fine_depths(slices, roi, self.focuser)
         depths = joined_on_plateau(depths, whole.verdict.plateau)
         if len(depths) < 2:
             return {}
@@ -329,14 +328,17 @@ class FocusJob:
         seen = [one for one in found if min(one.roi.w, one.roi.h) >= LARGE / 2]
         return tuple(seen) if len(seen) > 1 else ()
 
+    def _layout(self, focuser: Autofocuser, shape: tuple[int, int], views: int) -> tuple[int, int]:
+        """Returns how many tiles of a region depths are looked for in, down and across."""
+        coarse, fine = tile_layout(*shape), tile_layout(*shape, *FINE_TILES)
+        layout = max(coarse[0], fine[0]), max(coarse[1], fine[1])
+        small = shape[0] // layout[0], shape[1] // layout[1]
+        return coarse if focuser.refusal(self.grid, small, views) else layout
+
     def _fine_depths(self, slices: Slices, roi: Roi | None, focuser: Autofocuser) -> tuple[Depth, ...]:
         """Returns the depths of a region as finer tiles show them; none if these do not tell several."""
         part = to_region(slices, window_of(roi, slices.shape))
-        rows, cols = part.window.shape
-        coarse, fine = tile_layout(rows, cols), tile_layout(rows, cols, *FINE_TILES)
-        layout = max(coarse[0], fine[0]), max(coarse[1], fine[1])
-        if focuser.refusal(self.grid, (rows // layout[0], cols // layout[1]), slices.views):
-            layout = coarse
+        layout = self._layout(focuser, part.window.shape, slices.views)
         if focuser.by_slice:
             curves = measure_tiles(slices, part, focuser, layout, self.near_first)
         else:
@@ -415,7 +417,9 @@ class FocusJob:
         result = self._result(curve, verdict, roi, at)
         if parts is None or roi is None:
             return result
-        return replace(result, depths=glimpse_depths(parts, roi))
+        coarse = tile_layout(roi.h, roi.w)
+        same = self._layout(self.focuser, (roi.h, roi.w), found.blocks.views) == coarse
+        return replace(result, depths=find_depths(parts, coarse, roi) if same else glimpse_depths(parts, roi))
 
     def _judged(self, posterior: Posterior, found: MeasuredRegion, at: Any) -> Verdict:
         """Returns the verdict on a posterior, of looks or of a whole stack."""
