@@ -105,10 +105,12 @@ def test_what_parts_disagree_by_counts_only_where_slices_are_few() -> None:
 def test_tiles_that_cover_a_part_tell_the_noise_of_the_whole(n: int) -> None:
     """Nine of sixteen tiles, and the noise of all sixteen."""
     curve, noise = bell(n, n // 2, max(1.0, n / 8)), 0.01
-    found = []
+    found = list[float]()
     for seed in range(40):
         whole, tiles = with_tiles(curve, noise, seed)
-        found.append(CurveNoise.of(whole, tiles[:9], covered=9 / 16).disagreement)
+        told = CurveNoise.of(whole, tiles[:9], covered=9 / 16).disagreement
+        assert told is not None
+        found.append(told)
     assert np.median(found) == pytest.approx(noise, rel=0.25)
 
 

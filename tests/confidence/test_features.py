@@ -22,10 +22,11 @@ def curve_of(pixels: np.ndarray) -> np.ndarray:
 
 def test_the_curve_peaks_in_focus_whatever_the_answer() -> None:
     for answer in (SHARP, SHARP + 0.4, 3, N - 1):
-        assert curve_of(sweep()).argmax() == SHARP
         found = evidence_of(sweep(), answer)
-        assert found.everywhere is not None
-        assert found.everywhere.mean == pytest.approx(SHARP, abs=0.5)
+        assert found.curve is not None
+        assert found.curve.argmax() == SHARP
+        assert found.posterior is not None
+        assert found.posterior.mean == pytest.approx(SHARP, abs=0.5)
 
 
 @pytest.mark.parametrize("seed", range(3))
