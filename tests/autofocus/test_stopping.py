@@ -196,5 +196,5 @@ def test_looks_that_are_not_sure_are_swept_if_they_know_nothing_or_it_is_asked_f
     assert (result.method != "doubter") is swept
     assert swept or result.state is State.UNCERTAIN
     assert swept or len(set(camera.visited)) <= 5  # four looks, and the answer
-    assert swept or camera.visited[-1] == result.left_at
+    assert swept or camera.visited[-1] == result.left_at == result.index
     assert any("fallback always" in note for note in result.notes) is not swept

@@ -8,6 +8,7 @@ import pytest
 from dioptre.autofocus import tracking
 from dioptre.autofocus.autofocus import Autofocus
 from dioptre.autofocus.tracking import Doing, Tracked, Watch
+from dioptre.confidence.reasons import State
 from dioptre.errors import InputError
 from tests.autofocus.lens_world import LensCamera
 
@@ -58,6 +59,17 @@ def test_what_cannot_be_focused_is_not_tried_again_and_again() -> None:
     lost = doing.index(Doing.LOST)
     assert set(doing[lost:]) == {Doing.LOST}
     assert sum(one.result is not None for one in found) == 2
+
+
+def test_an_answer_that_is_not_sure_is_taken_and_watched() -> None:
+    camera = LensCamera(31)
+    focuser = Autofocus(camera, method="laplacian-variance", limits=(19, 27))  # short of the focus
+    found = list(islice(focuser.track(), 4))
+    assert [one.doing for one in found] == [Doing.FOCUSED, *[Doing.STEADY] * 3]
+    assert found[0].result is not None
+    assert found[0].result.state is State.UNCERTAIN
+    assert [one.position for one in found] == [27] * 4
+    assert camera.at == 27
 
 
 def test_tracking_ends_when_it_is_cancelled() -> None:

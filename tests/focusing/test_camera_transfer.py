@@ -281,6 +281,16 @@ def test_a_long_stack_is_seen_from_coarse_to_fine() -> None:
 
 
 @pytest.mark.usefixtures("rows")
+def test_a_long_stack_is_seen_to_the_finest_though_nobody_is_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(focus, "check_risk", lambda _risk: 1e-9)
+    positions = 280.0 - 0.5 * np.arange(80)
+    found = focus.focus(stack_of(positions, 265.0), "any", grid=grid_of(positions))
+    assert (found.state, found.position) == (State.UNCERTAIN, pytest.approx(265.0, abs=0.3))
+    assert Ruler.seen is not None
+    assert Ruler.seen.shape == (SIZE, SIZE)
+
+
+@pytest.mark.usefixtures("rows")
 def test_a_network_of_whole_stacks_wants_every_step() -> None:
     positions = 262.0 - 0.4 * np.arange(61)
     found = focus.focus(stack_of(positions, 251.0), "whole", grid=grid_of(positions))
