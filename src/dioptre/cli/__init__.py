@@ -1,8 +1,8 @@
 """The command line. A frozen dataclass is a command's configuration, its help text and its flags.
 
-Exit codes: 0 done (for `focus`: focused), 1 not focused, or for `verify` changed (why, on stderr), 2 bad
-input, said in one sentence on stderr, 70 a fault of dioptre's own, with its traceback, 130 stopped by Ctrl-C,
-141 nobody reads the output any more. With `--json`, stdout holds JSON and nothing else.
+Exit codes: 0 done (for `focus` and `run`: focused), 1 uncertain or failed, or for `verify` changed (why, on
+stderr), 2 bad input, said in one sentence on stderr, 70 a fault of dioptre's own, with its traceback, 130
+stopped by Ctrl-C, 141 nobody reads the output any more. With `--json`, stdout holds JSON and nothing else.
 
 A command's module is imported when the command is run, and everything heavy inside the function that needs
 it, so that `dioptre --help` is immediate.

@@ -31,7 +31,7 @@ def to_html(result: "FocusResult") -> str:
         head += f", {result.position:.6g} {escape(result.unit)}"
     if result.dioptres is not None:
         head += f", {result.dioptres:.3f} dioptres"
-    below = f"confidence {result.confidence:.2f}, risk {result.risk:.3f}, {escape(result.method)}"
+    below = f"confidence {result.confidence:.2f}, risk {result.risk:.2g}, {escape(result.method)}"
     return (
         f'<div style="font-family:sans-serif;font-size:13px"><div>{head}</div><div>{below}</div>'
         f'<div style="display:flex;gap:12px;align-items:center">{_curve(result)}{_picture(result)}</div>'

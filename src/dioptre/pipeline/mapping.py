@@ -150,7 +150,7 @@ def _drawn(found: FocusMap, shape: tuple[int, ...], slices: int) -> Any:
         float(found.rows[0] - step[0] / 2),
     )
     sure, known = float(np.mean(found.focused)), float(np.mean(found.answered))
-    title = f"{shape[1]} x {shape[0]} pixels, {sure:.0%} of the patches focused"
+    title = f"{shape[1]} x {shape[0]} pixels\n{sure:.0%} of the patches focused"
     title += f", {known - sure:.0%} uncertain (paler)" if known > sure else ""
     title += f", {1 - known:.0%} without an answer (grey)" if known < 1 else ""
     return depth_map(values, found.focused, found.answered, extent, title, label)
