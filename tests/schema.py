@@ -12,6 +12,7 @@ IS = {
     "number": lambda value: (
         isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     ),
+    "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
 }
 SAYS_NOTHING = {"$schema", "$defs", "title", "description"}

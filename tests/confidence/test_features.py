@@ -24,7 +24,7 @@ def test_the_curve_peaks_in_focus_whatever_the_answer() -> None:
     for answer in (SHARP, SHARP + 0.4, SHARP - 3, SHARP + 6):
         found = evidence_of(sweep(), answer)
         assert found.curve is not None
-        assert found.curve.argmax() == SHARP
+        assert found.curve.argmax() == pytest.approx(SHARP, abs=1)
         assert found.posterior is not None
         assert found.posterior.mean == pytest.approx(SHARP, abs=1)
 

@@ -67,11 +67,12 @@ class LensSearch:
             default dioptre-any-green, or dioptre-any-dp for two views.
         looks: How many looks to take at most; by default 3 with two views, 4 with one.
         fallback: What to do if looks are not enough: sweep where that may find more, always, or none.
-        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        risk: How often an answer that is called focused may be a miss: nothing in the region is sharp.
         prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near, or a file of
             them.
         start: Where the first look is taken; the middle by default.
-        on_failure: Where the lens is left if nothing is in focus: where it began, or where it is.
+        on_failure: Where the lens is left if focusing failed: where it began, or where it is. It goes to an
+            uncertain answer in either case.
         sure: How probable the answer must be, within one position, to look no further; 1 to take all looks.
             By default looks are enough as soon as the answer can be taken.
     """

@@ -209,7 +209,11 @@ def agreed(peak: Peak, posterior: Posterior | None) -> Peak:
     verdict = peak.verdict
     if posterior is None or verdict.state is not State.FOCUSED:
         return peak
-    if 1 - far_from(posterior, peak.position) >= PLAUSIBLE:
+    far = far_from(posterior, peak.position)
+    if 1 - far >= PLAUSIBLE:
         return peak
-    doubtful = replace(verdict, state=State.UNCERTAIN, reasons=(*verdict.reasons, Reason.AMBIGUOUS))
+    reasons = tuple(dict.fromkeys((*verdict.reasons, Reason.AMBIGUOUS)))
+    doubtful = replace(
+        verdict, state=State.UNCERTAIN, reasons=reasons, risk=max(verdict.risk, far), confidence=1 - far
+    )
     return replace(peak, verdict=doubtful)

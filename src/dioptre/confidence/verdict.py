@@ -23,11 +23,13 @@ from dioptre.confidence.statistics import SliceBlocks
 from dioptre.posterior import Posterior, sides_of
 
 OTHER_SIDE: Final = 0.1  # of a posterior on another side of focus: the answer is ambiguous
+RIVAL: Final = 0.5  # of the sharpness of the answer: what is less sharp is no rival
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
 UNSEEN: Final = 0.05  # of a logarithm of sharpness: a loss that nobody sees
 BLAMED: Final = 0.5  # of the largest blame: what has as much of it is a reason too
 FLAT: Final = 1e-6  # of a curve's height: what changes by less does not change
 NOTHING_TELLS: Final = -6.0  # logarithm of how clearly blocks change, on the average
+NO_DETAIL: Final = -1.0  # logarithm of the detail of looks over their noise: less is a plain picture
 LIGHT_CHANGES: Final = -1.0  # logarithm of the range of a logarithm of brightness
 NOBODY_KNOWS: Final = 0.5  # how likely a miss is at least where the same picture came again and again
 
@@ -136,7 +138,8 @@ def judge_curve(
     scored = np.flatnonzero(np.isfinite(curve))
     heights = curve[scored]
     if len(scored) < FEWEST or np.ptp(heights) <= FLAT * np.abs(heights).max():
-        found = [Reason.TOO_FEW_SLICES if len(scored) < FEWEST else Reason.FLAT_CURVE]
+        few = 0 < len(scored) < FEWEST or len(curve) < FEWEST  # no score at all is a view without contrast
+        found = [Reason.TOO_FEW_SLICES if few else Reason.FLAT_CURVE]
         found += [Reason.SATURATED] if exposure.is_saturated else []
         found += [Reason.TOO_DARK] if exposure.is_dark else []
         return Verdict(State.FAILED, 0.0, tuple(found))
@@ -166,7 +169,7 @@ def judge(
     positions = None if context.looks is None else context.looks.astype(float)
     evidence = find_evidence(blocks, answer, doubt, positions, context.grid)
     odds = read_model().odds(evidence.features)
-    sides = candidates_of(evidence, own)
+    sides = candidates_of(evidence, own, answer)
     nothing = nothing_to_answer(exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
     told += beyond_ends(own)
@@ -175,6 +178,9 @@ def judge(
         told.append(Reason.FROZEN_FRAMES)
     if not nothing and len(sides) > 1 and sides[1].probability >= OTHER_SIDE:
         told.append(Reason.AMBIGUOUS if own is not None else Reason.SEVERAL_DEPTHS)
+    flat = plateau_of(evidence, answer)
+    if not nothing and flat is not None and flat[1] - flat[0] > 2 * near_of(n):
+        told.append(Reason.PLATEAU)
     state = State.FAILED if nothing else State.FOCUSED if odds.risk <= context.risk else State.UNCERTAIN
     if state is State.UNCERTAIN:
         told += blamed(evidence)
@@ -185,7 +191,7 @@ def judge(
         expected_error_of(answer, evidence, own, odds, n),
         1.0 if nothing else odds.risk,
         sides,
-        plateau_of(evidence, answer),
+        flat,
     )
 
 
@@ -195,8 +201,9 @@ def nothing_to_answer(exposure: Exposure, evidence: Evidence) -> tuple[Reason, .
     if evidence.posterior is not None and evidence.features["telling"] < NOTHING_TELLS:
         found.append(Reason.ONLY_LIGHT if evidence.features["light"] > LIGHT_CHANGES else Reason.FLAT_CURVE)
         found += [Reason.TOO_DARK] if exposure.is_dark else []
-    elif evidence.posterior is None and exposure.is_dark:
-        found.append(Reason.TOO_DARK)
+    elif evidence.posterior is None and evidence.features["clear"] < NO_DETAIL:
+        found += [Reason.TOO_DARK] if exposure.is_dark else []
+        found = found or [Reason.FLAT_CURVE]
     return tuple(found)
 
 
@@ -247,10 +254,11 @@ def plateau_of(evidence: Evidence, answer: float) -> tuple[int, int] | None:
     return (first, last) if last - first >= FEWEST - 1 else None
 
 
-def candidates_of(evidence: Evidence, own: Posterior | None) -> tuple[Candidate, ...]:
+def candidates_of(evidence: Evidence, own: Posterior | None, answer: float) -> tuple[Candidate, ...]:
     """Returns the sides of focus that are possible, by the method's posterior.
 
-    Of a method without one these are the peaks of the sharpness of all parts, and how much of it each has.
+    Of a method without one these are the peaks of the sharpness of all parts, that of the answer first, and
+    how much of it each has.
     """
     if own is not None:
         return candidates(own.reachable[0])
@@ -258,7 +266,9 @@ def candidates_of(evidence: Evidence, own: Posterior | None) -> tuple[Candidate,
         return ()
     sharpness = np.exp(evidence.whole - evidence.whole.max())
     sharpness -= sharpness.min()
-    return candidates(sharpness / max(float(sharpness.sum()), NEGLIGIBLE))
+    found = candidates(sharpness / max(float(sharpness.sum()), NEGLIGIBLE))
+    rivals = [one for one in found if sharpness[one.index] >= RIVAL * sharpness.max()]
+    return tuple(sorted(rivals, key=lambda one: abs(one.index - answer) > near_of(len(sharpness))))
 
 
 def candidates(chances: Float[np.ndarray, " n"]) -> tuple[Candidate, ...]:

@@ -122,7 +122,7 @@ def focus(
             for others and for floats above 2 the highest value that there is.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior. Only methods that
             know probabilities heed it.
-        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        risk: How often an answer that is called focused may be a miss: nothing in the region is sharp.
         reading: How a stack is read: axes, channel, time, position, views, gamma (`dioptre.focusing.slices`).
 
     Raises:
@@ -185,7 +185,7 @@ def focus_from(
         black: Value of black; 0 by default.
         white: Value of white; by default the largest value of an integer dtype, 1.0 for floats.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior.
-        risk: How often an answer that is called focused may be off by more than 4 of 49 positions.
+        risk: How often an answer that is called focused may be a miss: nothing in the region is sharp.
         gamma: "srgb" if the values are a display's, as of a JPEG; they are linear by default.
 
     Raises:

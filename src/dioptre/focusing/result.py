@@ -142,20 +142,17 @@ class FocusResult:
 
     @property
     def state(self) -> State:
-        """FOCUSED, or FAILED."""
+        """FOCUSED, UNCERTAIN or FAILED."""
         return self.verdict.state
 
     @property
     def confidence(self) -> float:
-        """The probability that the index is at most one off where the picture is sharp.
-
-        Which of several things is meant is another question: `depths` says which there are.
-        """
+        """The probability that the picture is sharp there: within 2 steps of blur of a depth."""
         return self.verdict.confidence
 
     @property
     def risk(self) -> float:
-        """How often answers that are as sure are off by more than 4 of 49 positions."""
+        """The share of misses among answers that are as sure as this one, or surer."""
         return self.verdict.risk
 
     @property
