@@ -20,7 +20,7 @@ import numpy as np
 
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
 from dioptre.confidence.curve import peak_position
-from dioptre.confidence.features import find_evidence, own_doubt
+from dioptre.confidence.features import find_evidence, near_of, own_doubt
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.focusing.arguments import DEFAULT_METHOD
 from dioptre.grid import FocusGrid
@@ -110,7 +110,7 @@ def _answered(
     sweep: TrueSweep, key: str, posterior: Posterior, blocks: SliceBlocks, positions: np.ndarray | None
 ) -> Sample:
     answer = float(peak_position(posterior.scores()[0]))
-    own = own_doubt(posterior, answer)
+    own = own_doubt(posterior, answer, near_of(posterior.positions))
     features = find_evidence(blocks, answer, own, positions, posterior.positions).features
     return Sample(key, features, sweep.steps_off(answer), answer)
 

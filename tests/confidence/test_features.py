@@ -126,9 +126,9 @@ def test_own_doubt_is_what_lies_far_from_the_answer() -> None:
     logits = np.zeros((1, 51))
     sure = Posterior.of_logits(np.where(np.arange(51) == 21, 20.0, logits), 49, Decision.MODE)
     even = Posterior.of_logits(logits, 49, Decision.MODE)
-    assert own_doubt(sure, 20.0) < 1e-6
-    assert own_doubt(sure, 30.0) > 0.99
-    assert own_doubt(even, 24.0) == pytest.approx(1 - 5 / 51, abs=0.02)
+    assert own_doubt(sure, 20.0, 2.0) < 1e-6
+    assert own_doubt(sure, 30.0, 2.0) > 0.99
+    assert own_doubt(even, 24.0, 2.0) == pytest.approx(1 - 5 / 51, abs=0.02)
 
 
 def test_two_of_49_positions_are_near() -> None:

@@ -97,10 +97,9 @@ def find_evidence(
     return Evidence(_plain(found), peak, curve, whole)
 
 
-def own_doubt(posterior: Posterior, answer: float) -> float:
-    """Returns how likely a method's own posterior of one scene holds the focus far from an answer."""
-    n = posterior.positions
-    near = np.abs(np.arange(n) - answer) <= near_of(n)
+def own_doubt(posterior: Posterior, answer: float, reach: float) -> float:
+    """Returns how likely a method's own posterior of one scene holds the focus farther than a reach away."""
+    near = np.abs(np.arange(posterior.positions) - answer) <= reach
     return max(1 - float(posterior.ladder[0, near].sum()), 0.0)
 
 

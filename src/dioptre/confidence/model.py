@@ -40,9 +40,11 @@ class Odds:
     risk: float
     confidence: float
 
-    def at_least(self, miss: float) -> "Odds":
-        """Returns the odds of an answer that is as likely a miss as this, or likelier."""
-        return Odds(max(self.miss, miss), max(self.risk, miss), min(self.confidence, 1 - miss))
+    def at_least(self, other: "Odds") -> "Odds":
+        """Returns the worse of two odds, each number for itself."""
+        return Odds(
+            max(self.miss, other.miss), max(self.risk, other.risk), min(self.confidence, other.confidence)
+        )
 
 
 @dataclass(frozen=True, eq=False)

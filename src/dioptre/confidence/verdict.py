@@ -17,9 +17,10 @@ from jaxtyping import Float, Int
 from dioptre.confidence.curve import Curve, peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.features import FEWEST, Evidence, find_evidence, near_of, own_doubt
-from dioptre.confidence.model import RISK, Odds, read_model
+from dioptre.confidence.model import AT_MOST, RISK, Odds, read_model
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
+from dioptre.miss import reach_of
 from dioptre.posterior import Posterior, sides_of
 
 OTHER_SIDE: Final = 0.1  # of a posterior on another side of focus: the answer is ambiguous
@@ -31,7 +32,7 @@ FLAT: Final = 1e-6  # of a curve's height: what changes by less does not change
 NOTHING_TELLS: Final = -6.0  # logarithm of how clearly blocks change, on the average
 NO_DETAIL: Final = -1.0  # logarithm of the detail of looks over their noise: less is a plain picture
 LIGHT_CHANGES: Final = -1.0  # logarithm of the range of a logarithm of brightness
-NOBODY_KNOWS: Final = 0.5  # how likely a miss is at least where the same picture came again and again
+NOBODY_KNOWS: Final = Odds(0.5, 0.5, 0.5)  # at best, where the same picture came again and again
 
 # What is to blame if a feature makes an answer doubtful; UNSURE for all others.
 BLAME: Final = {
@@ -165,10 +166,13 @@ def judge(
         context: What else is known.
     """
     n = context.grid or blocks.slices
-    doubt = None if own is None else own_doubt(own, answer)
+    doubt = None if own is None else own_doubt(own, answer, near_of(n))
     positions = None if context.looks is None else context.looks.astype(float)
     evidence = find_evidence(blocks, answer, doubt, positions, context.grid)
     odds = read_model().odds(evidence.features)
+    if own is not None and doubt is not None:  # no answer is surer than its method
+        far = own_doubt(own, answer, reach_of(n))
+        odds = odds.at_least(Odds(far, far / AT_MOST, 1 - doubt))
     sides = candidates_of(evidence, own, answer)
     nothing = nothing_to_answer(exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
