@@ -170,10 +170,10 @@ def judge(
     positions = None if context.looks is None else context.looks.astype(float)
     evidence = find_evidence(blocks, answer, doubt, positions, context.grid)
     odds = read_model().odds(evidence.features)
-    if own is not None and doubt is not None:  # no answer is surer than its method
-        far = own_doubt(own, answer, reach_of(n))
-        odds = odds.at_least(Odds(far, far / AT_MOST, 1 - doubt))
     sides = candidates_of(evidence, own, answer)
+    if own is not None:  # no answer is surer than its method is
+        far = own_doubt(own, answer, reach_of(n))
+        odds = odds.at_least(Odds(far, far / AT_MOST, 1 - far))
     nothing = nothing_to_answer(exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
     told += beyond_ends(own)
