@@ -172,7 +172,7 @@ def judge(
     odds = read_model().odds(evidence.features)
     sides = candidates_of(evidence, own, answer)
     if own is not None:  # no answer is surer than its method is
-        far = own_doubt(own, answer, reach_of(n))
+        far = own_doubt(own, answer, float(reach_of(n)))
         odds = odds.at_least(Odds(far, far / AT_MOST, 1 - far))
     nothing = nothing_to_answer(exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
