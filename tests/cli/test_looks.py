@@ -63,8 +63,9 @@ def bright(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(path: Path, position: float) -> str:
-    """Writes a picture whose brightness names a position."""
-    cv2.imwrite(str(path), np.full((64, 64), round(655.35 * position), np.uint16))  # linear
+    """Writes a striped picture whose mean brightness names a position."""
+    stripes = np.tile([-200, -200, 200, 200], (64, 16))
+    cv2.imwrite(str(path), (round(655.35 * position) + stripes).astype(np.uint16))  # linear
     return str(path)
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from dioptre.autofocus.search import LOOKS_APART, Ask
-from dioptre.posterior import BEYOND, Decision
+from dioptre.posterior import BEYOND, Decision, sides_of
 from dioptre.store.patches import PatchStore
 from dioptre.train.cache import FeatureCache, cache_features
 from dioptre.train.dataloader import JoinedStores
@@ -66,7 +66,8 @@ def test_looks_of_a_search_are_apart_as_a_slow_loop_says(store: PatchStore) -> N
                     ladder[0] += far
                     ladder[-1] += near
                 ladder = ladder / ladder.sum()
-                costs = [float(sum(ladder[j] * abs(i - j) for j in range(7))) for i in range(7)]
+                side = max(sides_of(ladder.numpy()), key=lambda ends: float(ladder[slice(*ends)].sum()))
+                costs = [float(sum(ladder[j] * abs(i - j) for j in range(*side))) for i in range(7)]
                 away = [min(abs(i - look) for look in looks) for i in range(7)]
                 allowed = [i for i in range(7) if away[i] >= min(LOOKS_APART, max(away))]
                 looks.append(min(allowed, key=lambda i: costs[i]))

@@ -278,7 +278,7 @@ def candidates_of(evidence: Evidence, own: Posterior | None, answer: float) -> t
 def candidates(chances: Float[np.ndarray, " n"]) -> tuple[Candidate, ...]:
     """Returns the sides of focus in the probabilities of all positions, the likeliest first."""
     found = [
-        Candidate(first + int(chances[first:end].argmax()), float(chances[first:end].sum()))
+        Candidate(first + int(chances[first:end].argmax()), min(float(chances[first:end].sum()), 1.0))
         for first, end in sides_of(chances)
     ]
     found.sort(key=lambda one: -one.probability)
