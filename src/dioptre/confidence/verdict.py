@@ -182,7 +182,7 @@ def judge(
         told.append(Reason.FROZEN_FRAMES)
     if not nothing and len(sides) > 1 and sides[1].probability >= OTHER_SIDE:
         told.append(Reason.AMBIGUOUS if own is not None else Reason.SEVERAL_DEPTHS)
-    flat = plateau_of(evidence, answer)
+    flat = plateau_of(evidence, answer) if context.looks is None else None
     if not nothing and flat is not None and flat[1] - flat[0] > 2 * near_of(n):
         told.append(Reason.PLATEAU)
     state = State.FAILED if nothing else State.FOCUSED if odds.risk <= context.risk else State.UNCERTAIN
