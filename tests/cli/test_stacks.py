@@ -107,9 +107,13 @@ def test_flags_are_named_where_a_program_has_arguments(
     assert run_json(capsys, "focus", str(tmp_path / "turned.npy"), "--axes", "yxz")["index"] == 4
     assert "'Cy5'" in refused(capsys, "focus", str(cells), "--channel", "Cy5")
     assert "(--axes)" in refused(capsys, "focus", str(cells), "--axes", "ZYX")
-    assert "--plot takes one stack" in refused(capsys, "focus", str(cells), "--plot", str(tmp_path / "a.png"))
     assert "--channel" in refused(capsys, "focus", str(cells), "--at", "3")
     assert "name a stack" in refused(capsys, "focus")
+
+
+def test_one_figure_is_of_one_stack(cells: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert "--plot takes one stack" in refused(capsys, "focus", str(cells), "--plot", str(tmp_path / "a.png"))
 
 
 def test_views_only_when_told(cells: Path, capsys: pytest.CaptureFixture[str]) -> None:
