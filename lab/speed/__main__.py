@@ -12,8 +12,10 @@ from lab.speed import TABLES, print_table
 def main() -> None:
     """Prints the tables that are asked for."""
     parser = argparse.ArgumentParser(prog="python -m lab.speed", description=__doc__)
-    parser.add_argument("tables", nargs="*", choices=TABLES, metavar=f"TABLE ({', '.join(TABLES)})")
+    parser.add_argument("tables", nargs="*", metavar=f"TABLE ({', '.join(TABLES)})")
     given = parser.parse_args().tables
+    if unknown := [name for name in given if name not in TABLES]:  # choices refuse no table at all
+        parser.error(f"there is no table {', '.join(unknown)}; there are {', '.join(TABLES)}")
     for name in given or TABLES:
         print(name)
         try:
