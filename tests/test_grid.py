@@ -95,14 +95,6 @@ def test_a_fractional_index_is_held_at_the_ends() -> None:
     assert LEARNAF.metres_to_index(math.inf) == 0.0
 
 
-def test_infinity_is_some_steps_beyond_the_far_end() -> None:
-    assert FocusGrid.of_dioptres(np.array([0.4, 0.6, 0.8, 1.0])).steps_to_infinity == pytest.approx(2.0)
-    assert FocusGrid.uniform(math.inf, 0.1, 9).steps_to_infinity == 0
-    assert FocusGrid.learnaf().steps_to_infinity == pytest.approx(1.3, abs=0.2)  # the hyperfocal distance
-    assert FocusGrid(range(9)).steps_to_infinity == math.inf
-    assert FocusGrid.of_dioptres(np.array([0.5])).steps_to_infinity == math.inf
-
-
 def test_an_unknown_ladder_only_counts() -> None:
     grid = FocusGrid(range(7))
     assert len(grid) == 7
@@ -251,7 +243,6 @@ def test_the_nearest_index_of_falling_dioptres() -> None:
     np.testing.assert_array_equal(falling.nearest_index(falling.dioptres), np.arange(49))
     midpoints = LEARNAF.midpoints
     np.testing.assert_array_equal(falling.nearest_index(midpoints), 48 - LEARNAF.nearest_index(midpoints))
-    assert falling.steps_to_infinity == LEARNAF.steps_to_infinity
 
 
 def test_a_turned_grid_is_the_same_positions_in_the_other_order() -> None:

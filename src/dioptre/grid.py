@@ -24,7 +24,6 @@ from jaxtyping import Float, Int
 from dioptre.errors import InputError
 
 MOST_POSITIONS: Final = 1_000_000  # of a grid: more than any focuser counts
-FAR_STEPS: Final = 5  # positions at the far end whose spacing tells how far infinity is
 ROUNDING: Final = 1e-9  # of the nearest focus or the largest position: what is less off was meant to be there
 
 Reals = Float[np.ndarray, "..."] | np.floating | float
@@ -165,14 +164,6 @@ class FocusGrid:
     def far_to_near(self) -> bool:
         """Whether index 0 is the far end; where nobody has told, it is taken to be."""
         return self.nearer is not False
-
-    @property
-    def steps_to_infinity(self) -> float:
-        """How many steps as its farthest ones lie between its far end and infinity; inf if not known."""
-        if not self.known or len(self) < 2:
-            return math.inf
-        far = (self.dioptres if self.far_to_near else self.dioptres[::-1])[:FAR_STEPS]
-        return float(far[0] * (len(far) - 1) / (far[-1] - far[0]))
 
     def __len__(self) -> int:
         return int(self.positions.size)
