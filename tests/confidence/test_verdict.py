@@ -57,7 +57,6 @@ def test_a_wall_is_flat(n: int) -> None:
     assert failed_with(np.full((n, 1, 32, 32), 0.3, np.float32)) == (Reason.FLAT_CURVE,)
 
 
-@pytest.mark.xfail(reason="of five to nine slices, the bend of the peak itself is taken for noise")
 @pytest.mark.parametrize(("n", "noise"), [(5, 0.02), (7, 0.05)])
 def test_a_clear_peak_of_few_slices_is_not_flat(n: int, noise: float) -> None:
     assert judged(sweep(n, n // 2, 7 / n, noise)).state is not State.FAILED

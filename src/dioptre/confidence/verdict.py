@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, Int
 
-from dioptre.confidence.curve import Curve, peak_position
+from dioptre.confidence.curve import FEW_SLICES, Curve, peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.features import FEWEST, Evidence, find_evidence, near_of, own_doubt
 from dioptre.confidence.model import AT_MOST, RISK, Odds, read_model
@@ -30,6 +30,7 @@ UNSEEN: Final = 0.05  # of a logarithm of sharpness: a loss that nobody sees
 BLAMED: Final = 0.5  # of the largest blame: what has as much of it is a reason too
 FLAT: Final = 1e-6  # of a curve's height: what changes by less does not change
 NOTHING_TELLS: Final = -6.0  # logarithm of how clearly blocks change, on the average
+FALLS: Final = 0.3  # of a logarithm of sharpness: noise alone hardly makes so much
 NO_DETAIL: Final = -1.0  # logarithm of the detail of looks over their noise: less is a plain picture
 LIGHT_CHANGES: Final = -1.0  # logarithm of the range of a logarithm of brightness
 NOBODY_KNOWS: Final = Odds(0.5, 0.5, 0.5)  # at best, where the same picture came again and again
@@ -202,13 +203,23 @@ def judge(
 def nothing_to_answer(exposure: Exposure, evidence: Evidence) -> tuple[Reason, ...]:
     """Returns why there is nothing to answer; nothing if there is something."""
     found = [Reason.SATURATED] if exposure.is_saturated else []
-    if evidence.posterior is not None and evidence.features["telling"] < NOTHING_TELLS:
+    if evidence.posterior is not None and tells_nothing(evidence):
         found.append(Reason.ONLY_LIGHT if evidence.features["light"] > LIGHT_CHANGES else Reason.FLAT_CURVE)
         found += [Reason.TOO_DARK] if exposure.is_dark else []
     elif evidence.posterior is None and evidence.features["clear"] < NO_DETAIL:
         found += [Reason.TOO_DARK] if exposure.is_dark else []
         found = found or [Reason.FLAT_CURVE]
     return tuple(found)
+
+
+def tells_nothing(evidence: Evidence) -> bool:
+    """Returns whether no block of a sweep changes clearly.
+
+    Of few slices the bend of a peak cannot be told from noise: there it is asked how far the detail falls.
+    """
+    few = evidence.features["slices"] < np.log(FEW_SLICES)
+    falls = few and evidence.features["fall_far"] > FALLS
+    return bool(evidence.features["telling"] < NOTHING_TELLS and not falls)
 
 
 def beyond_ends(own: Posterior | None) -> list[Reason]:
