@@ -172,7 +172,7 @@ def judge(
     evidence = find_evidence(blocks, answer, doubt, positions, context.grid)
     odds = read_model().odds(evidence.features)
     sides = candidates_of(evidence, own, answer)
-    if own is not None:  # no answer is surer than its method is
+    if own is not None and context.looks is not None:  # few looks tell no more than their method
         far = own_doubt(own, answer, float(reach_of(n)))
         odds = odds.at_least(Odds(far, far / AT_MOST, 1 - far))
     nothing = nothing_to_answer(exposure, evidence)
