@@ -13,9 +13,9 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
+import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy import ndimage
 
 from dioptre.confidence.curve import Curve, CurveNoise, Tiles, stands_out
 from dioptre.confidence.reasons import Reason
@@ -142,7 +142,7 @@ def group_peaks(peaks: Int[np.ndarray, "down across"], told: Mask, reach: int) -
 
 def _largest_patch(mask: Mask) -> int:
     """Returns how many parts lie side by side, where most of them do."""
-    labels, _ = ndimage.label(mask, np.ones((3, 3)))
+    _, labels = cv2.connectedComponents(mask.astype(np.uint8), connectivity=8)
     return int(np.bincount(labels.ravel())[1:].max(initial=0))
 
 
