@@ -13,7 +13,6 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
-import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -142,7 +141,9 @@ def group_peaks(peaks: Int[np.ndarray, "down across"], told: Mask, reach: int) -
 
 def _largest_patch(mask: Mask) -> int:
     """Returns how many parts lie side by side, where most of them do."""
-    _, labels = cv2.connectedComponents(mask.astype(np.uint8), connectivity=8)
+    from scipy import ndimage  # noqa: PLC0415 (start-up time)
+
+    labels, _ = ndimage.label(mask, np.ones((3, 3)))
     return int(np.bincount(labels.ravel())[1:].max(initial=0))
 
 
