@@ -238,7 +238,13 @@ def _deeper_fall(curve: Curve, here: int) -> float:
 
 
 def _shared(blocks: SliceBlocks, gaps: Int[np.ndarray, " some"]) -> Float[np.ndarray, "some block"]:
-    """Returns the correlation of detail between neighbours, in which noise does not count."""
+    """Returns the correlation of detail between neighbours, in which noise does not count.
+
+    Args:
+        blocks: What is kept of the slices.
+        gaps: Between which of them: adjacent ones, rising.
+    """
     clean = 1 - noise_floor(blocks)[:, None] / np.maximum(blocks.fine, DARKEST)
     known = np.sqrt(np.maximum(clean[gaps] * clean[gaps + 1], 0.05))
-    return np.minimum(blocks.likeness()[gaps] / known, 1.2)
+    around = blocks.at(slice(gaps[0], gaps[-1] + 2))
+    return np.minimum(around.likeness() / known, 1.2)
