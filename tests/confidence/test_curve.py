@@ -96,11 +96,6 @@ def test_a_peak_among_more_slices_must_stand_out_more() -> None:
     assert needed[0] > 3.9 * NOISE_IN_DOUBT
 
 
-def test_what_parts_disagree_by_counts_only_where_slices_are_few() -> None:
-    assert CurveNoise(0.2, 0.01).between_slices == 0.01
-    assert CurveNoise(0.2, None).between_slices == 0.2
-
-
 @pytest.mark.parametrize("n", [7, 25, 49])
 def test_tiles_that_cover_a_part_tell_the_noise_of_the_whole(n: int) -> None:
     """Nine of sixteen tiles, and the noise of all sixteen."""

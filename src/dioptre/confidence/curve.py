@@ -58,15 +58,6 @@ class CurveNoise:
         """The larger of the two."""
         return max((v for v in (self.disagreement, self.roughness) if v is not None), default=UNKNOWN_NOISE)
 
-    @property
-    def between_slices(self) -> float:
-        """What scores of equally sharp slices differ by: the roughness.
-
-        Parts of a deep scene disagree without any noise, so what they disagree by counts only where slices
-        are too few to tell.
-        """
-        return self.total if self.roughness is None else self.roughness
-
     def needed_rise(self, n: int) -> float:
         """Returns how far the highest of n scores must stand above its surroundings to be no accident."""
         if self.disagreement is None:
