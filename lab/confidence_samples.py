@@ -2,23 +2,32 @@
 
     python -m lab.confidence_samples OUT --scenes 1500 --seed 7 --workers 2
 
+    python -m lab.confidence_samples OUT --lenses 1500        the same of live lenses
+
 Every sweep of `lab.true_sweeps` is put to the default method and to others that are drawn for it; on whole
 sweeps of the phone, networks and disparity methods answer too, from the stack or from a few looks. Kept are
 the features of each answer (`confidence.features`) and how far it is from the nearest place that is sharp.
-OUT/000012.npz holds what scene 12 gave; what is there already is not made again. `lab.fit_confidence` reads
-them.
+Every lens of `lab.true_lenses` is driven, and what is known after each of its looks is an answer.
+OUT/000012.npz holds what scene 12 gave, and OUT/L00012.npz lens 12; what is there already is not made again.
+`lab.fit_confidence` reads them.
 """
 
 import argparse
 import sys
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dioptre.autofocus.autofocus import Autofocus
+from dioptre.autofocus.controller import LensController
+from dioptre.autofocus.run import CONTRAST, LensRun
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
+from dioptre.cameras.base import connect
 from dioptre.confidence.curve import peak_position
 from dioptre.confidence.features import find_evidence, near_of, own_doubt
 from dioptre.confidence.statistics import SliceBlocks
@@ -27,8 +36,9 @@ from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, find_method, scores
 from dioptre.methods.base import ANY, WHOLE, Method
 from dioptre.pipeline.executors import local_executor, run_pieces
-from dioptre.posterior import DepthPrior, Posterior
+from dioptre.posterior import DepthPrior, JointPosterior, Posterior
 from dioptre.stack import FocalStack
+from lab.true_lenses import FAULTS, TRAVELS, TrueLens, true_lens
 from lab.true_sweeps import TrueSweep, true_sweeps
 
 MEASURES = [
@@ -41,6 +51,9 @@ OTHERS = [key for key, one in METHODS.items() if not one.build().by_slice]
 EACH = 2  # measures beside the default
 NETWORKS = 4  # that are asked about a whole sweep of the phone
 MOST_LOOKS = 3
+CONTRAST_ALONE = 0.2  # of the lenses: whose pictures no network knows
+LONG_TRAVELS = (100.0, 400.0)
+NEVER_SURE = 1e-9  # an accepted risk at which a lens looks on
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,16 +124,67 @@ def _answered(
 ) -> Sample:
     answer = float(peak_position(posterior.scores()[0]))
     own = own_doubt(posterior, answer, near_of(posterior.positions))
-    features = find_evidence(blocks, answer, own, positions, posterior.positions).features
+    features = find_evidence(blocks, answer, own, positions, near_of(posterior.positions)).features
     return Sample(key, features, sweep.steps_off(answer), answer)
 
 
-def scene_samples(folder: Path, seed: int, scene: int) -> int:
+@dataclass(frozen=True, eq=False)
+class LensKind:
+    """What is written of a lens beside its answers: as `TrueSweep` has it."""
+
+    kind: str
+    clean: bool
+    pixels: range
+
+
+class WatchedRun(LensRun):
+    """A run that keeps what is known after each look."""
+
+    samples: list[Sample]
+    lens: TrueLens
+
+    def _judge(self, known: JointPosterior) -> None:
+        super()._judge(known)
+        ladder, posterior, context = self.on_ladder(known)
+        answer = float(np.interp(self.answer, ladder, np.arange(len(ladder))))
+        near = context.near(len(ladder))
+        own = own_doubt(posterior, answer, near)
+        features = find_evidence(self.looks.blocks, answer, own, context.looks, near).features
+        index = self.plan.scale.even_to_index(self.answer)
+        key = CONTRAST if self.plan.method is None else self.plan.method.key
+        method = f"{key}@{len(self.looks.looks)}"
+        self.samples.append(Sample(method, features, self.lens.steps_off(index), index))
+
+
+def lens_samples(seed: int, scene: int) -> list[tuple[LensKind, Sample]]:
+    """Returns what is known after each look of a lens, with and without a fault."""
+    rng = np.random.default_rng([seed, scene, 2])
+    found = []
+    for fault in ("", "", str(rng.choice(FAULTS))):
+        light, views = str(rng.choice(["normal", "dark"])), int(rng.integers(1, 3))
+        travels = TRAVELS if rng.random() < 0.8 else LONG_TRAVELS
+        lens = true_lens(seed * 10_000_000 + scene, light, views, travels, fault)
+        focuser = Autofocus(lens.camera, start=lens.start, risk=NEVER_SURE)
+        camera = connect(lens.camera)
+        drive = LensController(camera, focuser, threading.Event())
+        plan = focuser._plan(camera, None)
+        run = WatchedRun(replace(plan, method=None) if rng.random() < CONTRAST_ALONE else plan, drive)
+        run.samples, run.lens = [], lens
+        run.focus()
+        drive.close()
+        kind = LensKind(f"lens/{fault or 'clean'}", not fault, range(len(lens.camera.grid)))
+        found += [(kind, one) for one in run.samples]
+    return found
+
+
+def scene_samples(folder: Path, seed: int, scene: int, lens: bool) -> int:
     """Writes the samples of a scene, if they are not there; returns how many there are."""
-    path = folder / f"{scene:06d}.npz"
+    path = folder / (f"L{scene:05d}.npz" if lens else f"{scene:06d}.npz")
     if not path.exists():
         rng = np.random.default_rng([seed, scene, 1])
-        found = [(sweep, one) for sweep in true_sweeps(seed, scene) for one in samples_of(sweep, rng)]
+        found: list[tuple[Any, Sample]] = lens_samples(seed, scene) if lens else []
+        if not lens:
+            found = [(sweep, one) for sweep in true_sweeps(seed, scene) for one in samples_of(sweep, rng)]
         names = list(dict.fromkeys(name for _, one in found for name in one.features))
         partial_path = path.with_suffix(".partial.npz")
         np.savez_compressed(
@@ -147,15 +211,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--scenes", type=int, default=1500)
+    parser.add_argument("--scenes", type=int, default=0)
+    parser.add_argument("--lenses", type=int, default=0)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--workers", type=int, default=0)
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    pieces = [partial(scene_samples, chosen.out, chosen.seed, scene) for scene in range(chosen.scenes)]
+    many = ((False, chosen.scenes), (True, chosen.lenses))
+    pieces = [
+        partial(scene_samples, chosen.out, chosen.seed, scene, lens)
+        for lens, count in many
+        for scene in range(count)
+    ]
     with local_executor(chosen.workers) as executor:
         for number, count in enumerate(run_pieces(pieces, executor)):
-            print(f"scene {number + 1} of {chosen.scenes}: {count} samples", file=sys.stderr)
+            print(f"scene {number + 1} of {len(pieces)}: {count} samples", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ from typing import get_args
 import numpy as np
 
 from dioptre.autofocus.autofocus import Autofocus
-from dioptre.autofocus.search import NEVER
 from dioptre.cameras.replay import ReplayCamera
 from dioptre.confidence.model import RISK
 from dioptre.confidence.reasons import State
@@ -121,7 +120,6 @@ def outcome(fault: Fault, one: SimulatedSweep, ask: Ask, start: int, risk: float
             fallback="none",
             start=start,
             risk=risk,
-            sure=NEVER,
         )
         result = search.run()
     return Outcome(

@@ -36,10 +36,11 @@ TREES = {
     "min_samples_leaf": 40,
 }
 KNOTS = 60
+ABOVE_ALL = 1e9  # a threshold where only what is not known goes the other way
 # Which way a feature may only push: 1, the more of it the more doubtful; -1, the less.
-MORE = ("own", "distance", "sharper", "ends", "light", "change", "turned")
+MORE = ("own", "distance", "sharper", "ends", "light", "change", "turned", "seen")
 LESS = ("fall_far", "shared_clean", "edge", "clear", "telling")
-EITHER = ("finest", "still", "slices")
+EITHER = ("finest", "still")
 DIRECTIONS = {**dict.fromkeys(MORE, 1), **dict.fromkeys(LESS, -1), **dict.fromkeys(EITHER, 0)}
 
 
@@ -59,7 +60,7 @@ class Table:
     @classmethod
     def read(cls, folder: Path) -> "Table":
         """Returns all samples of a folder."""
-        parts = [dict(np.load(path)) for path in sorted(folder.glob("??????.npz"))]
+        parts = [dict(np.load(path)) for path in sorted(folder.glob("[0-9L]?????.npz"))]
         names = list(dict.fromkeys(str(name) for one in parts for name in one["names"]))
         rows = []
         for one in parts:
@@ -126,7 +127,7 @@ def flat_trees(trees: HistGradientBoostingClassifier) -> dict[str, list[Any]]:
         """Adds a node and what hangs on it, the left child first."""
         node, mine = nodes[at], len(found["feature"])
         leaf = bool(node["is_leaf"])
-        number = node["value"] if leaf else node["num_threshold"]
+        number = node["value"] if leaf else min(node["num_threshold"], ABOVE_ALL)
         one = (
             -1 if leaf else int(node["feature_idx"]), rounded(number), 0, int(node["missing_go_to_left"])
         )  # fmt: skip

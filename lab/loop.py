@@ -4,6 +4,7 @@
     python -m lab.loop --cameras 20           a few of them
     python -m lab.loop --json loop.json       every answer, too
     python -m lab.loop --only dioptre         ways whose names begin so
+    python -m lab.loop --makes                four makes whose growth nobody tells (`lab.loop_makes`)
 
 Each camera is a random phone before a random scene with something to focus on; its voice coil strays
 (`dioptre.simulate.lens`). Every way drives the same camera from the same random start. An error is counted
@@ -13,7 +14,7 @@ another one misses it (`false`), and `blurred` counts those of them that are sha
 of the region within 4 positions. Every way ends with the lens at its answer, sure of it or not, and the frame
 there counts. Time is that of a camera with 30 frames a second that waits 50 ms after each move.
 
-    dioptre       Autofocus as it is; with the risk that is accepted; and with fallback "always"
+    dioptre       Autofocus as it is; with the risk that is accepted
     full sweep    49 frames, the measure that is best on the published data, and to its peak
     coarse-fine   as libcamera does: by 5 positions until the contrast has fallen to 3/4, the other way if it
                   never rose, then by 1; failed if the last frame has less than 3/4 of the highest contrast,
@@ -28,14 +29,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dioptre.autofocus.autofocus import Autofocus
-from dioptre.autofocus.sweep import fitted_peak
 from dioptre.cameras.simulated import SimulatedCamera, draw_camera
+from dioptre.confidence.curve import fitted_peak
 from dioptre.confidence.reasons import State
 from dioptre.focusing.focus import focus
 from dioptre.focusing.score_slices import slice_scores
@@ -43,6 +43,7 @@ from dioptre.methods import best_index, find_method
 from dioptre.miss import COVERED_SHARE, MISS_STEPS
 from dioptre.pipeline.executors import local_executor, run_pieces
 from dioptre.stack import VIEW_CODES, FocalStack
+from lab.loop_makes import main_makes
 
 SEED = 50_000  # of the first camera: apart from those that rules were found on
 BEST = "local-norm-dist-sq-4"
@@ -92,11 +93,11 @@ class Contrast:
         return round(fitted_peak(places, np.array([self.seen[one] for one in places.tolist()])))
 
 
-def ours(risk: float, fallback: Literal["sweep", "always", "none"] = "sweep") -> Way:
+def ours(risk: float) -> Way:
     """Returns this package's way."""
 
     def way(camera: SimulatedCamera, start: int) -> Answer:
-        result = Autofocus(camera, start=start, risk=risk, on_failure="stay", fallback=fallback).run()
+        result = Autofocus(camera, start=start, risk=risk, on_failure="stay").run()
         if result.left_at != result.grid.positions[result.index]:
             camera.capture(result.index)
         return result.index, result.state is State.FOCUSED
@@ -173,7 +174,6 @@ def disparity(camera: SimulatedCamera, start: int) -> Answer:
 
 WAYS: dict[str, Way] = {
     **{f"dioptre, risk {risk:g}": ours(risk) for risk in RISKS},
-    "dioptre, sweeps": ours(RISKS[0], "always"),
     "full sweep": full_sweep,
     "coarse-fine": coarse_fine,
     "Brent": brent,
@@ -244,8 +244,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED, help="of the first camera")
     parser.add_argument("--only", default="", help="how the names of the ways begin")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--makes", action="store_true", help="drive four makes whose growth nobody tells")
     parser.add_argument("--json", type=Path, help="write every answer into this file")
     chosen = parser.parse_args()
+    if chosen.makes:
+        main_makes(chosen)
+        return
     pieces = [partial(outcomes, chosen.seed + at, chosen.only) for at in range(chosen.cameras)]
     found: list[RunOutcome] = []
     with local_executor(chosen.workers) as executor:

@@ -798,7 +798,7 @@ def _stars(rng: Rng) -> Capture:
     peaks = np.sort(flux)[::-1] / (2 * np.pi * spread.sigma_px**2)
     white = peaks[min(count - 1, int(rng.choice([0, 1, 3]) * rng.random() * 2))] * rng.uniform(0.9, 2.5)
     light *= (_gains(plan.slices, rng) / white).astype(np.float32)[:, None, None, None]
-    light += np.float32(log_uniform(rng, 0.01, 0.15))
+    light += np.float32(log_uniform(rng, 1e-4, 0.15))  # a sky may be black
     look = Look(
         log_uniform(rng, 1e-5, 4e-4), log_uniform(rng, 5e-4, 4e-3), levels=int(rng.choice([255, 65535]))
     )

@@ -24,6 +24,7 @@ Scores = Float[np.ndarray, "batch n"]
 FAR_END, NEAR_END = 0, -1  # places of the mass beyond the ends in a posterior
 SUM_TOLERANCE = 1e-6
 MOST_TABLE = 1_000_000  # bytes of a file of weights
+MOSTLY = 0.5  # of a probability
 BEYOND = 0.9  # how much of a posterior beyond an end of the grid means that the focus is there
 APART = 1 / 12  # of the positions: peaks that are nearer to each other are one side of focus
 DIP = 0.5  # of the lower peak: how deep the valley between two sides is at least
@@ -309,3 +310,108 @@ def _content(text: str) -> str:
     if len(content) > MOST_TABLE:
         raise InputError(f"{text} has more than {MOST_TABLE / 1e6:.0f} MB: it is no list of weights")
     return content.decode()
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How much blur a unit of a lens's way adds, as far as that is known.
+
+    Attributes:
+        steps: Of blur, a unit; of a camera whose later positions focus farther it is negative.
+        deviation: Of its natural logarithm: 0.08 is 8 % either way.
+    """
+
+    steps: float
+    deviation: float
+
+
+@dataclass(frozen=True, eq=False)
+class JointPosterior:
+    """How likely the focus is at each place of a lens's way, if a unit adds so much blur, for every growth.
+
+    Attributes:
+        places: Where the focus may be, rising, in the unit of the lens; some lie beyond its limits.
+        growths: Steps of blur that a unit adds; negative where later positions focus farther.
+        chances: (growth, place); they sum to 1.
+        limits: The lowest and the highest position that the lens may go to.
+    """
+
+    places: Float[np.ndarray, " place"]
+    growths: Float[np.ndarray, " growth"]
+    chances: Float[np.ndarray, "growth place"]
+    limits: tuple[float, float]
+
+    @classmethod
+    def of_logs(
+        cls,
+        places: Float[np.ndarray, " place"],
+        growths: Float[np.ndarray, " growth"],
+        logs: Float[np.ndarray, "growth place"],
+        limits: tuple[float, float],
+    ) -> "JointPosterior":
+        """Returns the posterior of logarithms of densities; places count by how much of the way they have."""
+        chances = np.exp(logs - logs.max()) * np.gradient(places)
+        return cls(places, growths, chances / chances.sum(), limits)
+
+    @property
+    def of_places(self) -> Float[np.ndarray, " place"]:
+        """The probability of each place, whatever the growth is."""
+        return self.chances.sum(axis=0)
+
+    @property
+    def is_within(self) -> Bool[np.ndarray, " place"]:
+        """Which places the lens may go to."""
+        return (self.places >= self.limits[0]) & (self.places <= self.limits[1])
+
+    @property
+    def beyond(self) -> tuple[float, float]:
+        """The probabilities that the focus lies below the limits, and above them."""
+        chances, (low, high) = self.of_places, self.limits
+        return float(chances[self.places < low].sum()), float(chances[self.places > high].sum())
+
+    def quantile(self, share: float) -> float:
+        """Returns up to where so much of the probability lies, of what the lens can reach.
+
+        Where the focus is more likely beyond one end than anywhere else, that is this end.
+        """
+        chances = self.of_places if max(self.beyond) > MOSTLY else self.of_places * self.is_within
+        upto = np.cumsum(chances) - chances / 2
+        return float(np.clip(np.interp(share * upto[-1], upto, self.places), *self.limits))
+
+    @property
+    def growth(self) -> Growth:
+        """How much blur a unit adds."""
+        chances, logs = self.chances.sum(axis=1), np.log(np.abs(self.growths))
+        mean = float(chances @ logs)
+        sign = 1.0 if chances @ np.sign(self.growths) >= 0 else -1.0
+        return Growth(sign * math.exp(mean), math.sqrt(max(float(chances @ (logs - mean) ** 2), 0.0)))
+
+    def away_from(self, place: float, steps: float) -> float:
+        """Returns the probability that the focus is more than so many steps of blur from a place."""
+        away = np.abs(self.growths[:, None] * (self.places - place)) > steps
+        return float(self.chances.sum(where=away))
+
+    def steps_between(self, place: float, other: float) -> float:
+        """Returns how many steps of blur are to be expected between two places."""
+        return abs(place - other) * float(self.chances.sum(axis=1) @ np.abs(self.growths))
+
+    def expected_distance(self, place: float) -> float:
+        """Returns how far the focus is to be expected from a place, in the unit of the lens."""
+        return float(self.of_places @ np.abs(self.places - place))
+
+    def at(self, positions: Float[np.ndarray, " n"]) -> "Posterior":
+        """Returns the posterior over some positions of the lens, in their order; between them it is shared.
+
+        Args:
+            positions: Rising or falling; the first and the last are the ends of the grid.
+        """
+        rising = positions if positions[-1] >= positions[0] else positions[::-1]
+        upto = np.concatenate([[0.0], np.cumsum(self.of_places)])
+        edges = np.concatenate([[self.limits[0]], (rising[1:] + rising[:-1]) / 2, [self.limits[1]]])
+        borders = np.concatenate(
+            [self.places[:1], (self.places[1:] + self.places[:-1]) / 2, self.places[-1:]]
+        )
+        shares = np.diff(np.concatenate([[0.0], np.interp(edges, borders, upto), [1.0]]))
+        shares = shares if rising is positions else shares[::-1]
+        with np.errstate(divide="ignore"):
+            return Posterior(np.log(np.maximum(shares, 0.0) / np.maximum(shares, 0.0).sum())[None])

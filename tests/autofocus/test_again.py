@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import dioptre
-from dioptre.autofocus.autofocus import Autofocus
 from dioptre.autofocus.search import askers_of, policy_of, search, see_stack
-from dioptre.cameras.replay import ReplayCamera
 from dioptre.errors import MethodError
 from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, best_index
@@ -52,13 +50,6 @@ def test_each_look_is_where_the_last_answer_was(stack: FocalStack) -> None:
 def test_it_keeps_no_distance_from_looks_before() -> None:
     assert policy_of(ROW, 2).apart == 0
     assert len(askers_of(ROW, 2, EVEN)) == 2
-
-
-def test_a_lens_takes_as_many_looks_as_it_is_told(stack: FocalStack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "half", ROW)
-    for looks, expected in ((1, (0,)), (2, (0, 8)), (3, (0, 8, 12))):
-        result = Autofocus(ReplayCamera(stack), method="half", looks=looks, start=0, fallback="none").run()
-        assert result.looks == expected
 
 
 def test_several_looks_at_once_are_not_for_it(stack: FocalStack, monkeypatch: pytest.MonkeyPatch) -> None:

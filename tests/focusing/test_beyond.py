@@ -53,7 +53,7 @@ def judged(key: str, looks: FocalStack, risk: float = RISK) -> tuple[np.ndarray,
     for at in range(N):
         pixels = looks.pixels[at]
         blocks, lit = SliceBlocks.of(pixels), Exposure.of(pixels)
-        context = VerdictContext(risk, looks=np.array([at]), grid=N)
+        context = VerdictContext(risk, looks=np.array([float(at)]), grid=N)
         seen = blocks if METHODS[key].views == 2 else blocks.one_view()
         verdicts.append(judge(peak_position(scores[at]), seen, lit, posterior.scene(at), context))
     return best_index(scores), verdicts

@@ -3,27 +3,31 @@
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, get_args, get_type_hints
 
 from dioptre.autofocus.controller import LensController, refuse_busy
 from dioptre.autofocus.lens_plan import LensPlan
 from dioptre.autofocus.lens_settings import LensMotion, LensSearch
+from dioptre.autofocus.looks import STEP, LensScale, knows_grid
+from dioptre.autofocus.memory import GrowthMemory, contradicts
 from dioptre.autofocus.run import LensRun
-from dioptre.autofocus.search import policy_of
 from dioptre.autofocus.tracking import Tracked, Watch, track
 from dioptre.cameras.base import Camera, ConnectedCamera, connect
 from dioptre.cameras.blur_units import BlurSteps, StepWindow
 from dioptre.confidence.model import check_risk
+from dioptre.confidence.reasons import State
 from dioptre.errors import InputError, MethodError
-from dioptre.focusing.arguments import ONE_LOOK, SEVERAL_LOOKS, AnyGrid, refuse_unknown, to_prior
+from dioptre.focusing.arguments import SEVERAL_LOOKS, AnyGrid, refuse_unknown, to_prior
 from dioptre.focusing.inputs import is_camera, to_grid, to_rois
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.focusing.trace import Step
 from dioptre.grid import FocusGrid
 from dioptre.methods import find_method
-from dioptre.methods.base import WHOLE, Method
+from dioptre.methods.base import ANY, WHOLE, Method
+from dioptre.methods.voting import VOTES_BY
 
-LOOKS: Final = {2: 3, 1: 4}  # by views: with one, a look does not tell on which side the focus is
+LOOKS: Final = {2: 8, 1: 12}  # by views: with one, a look does not tell on which side the focus is
 
 
 @dataclass(frozen=True)
@@ -38,21 +42,22 @@ class Autofocus(LensMotion, LensSearch):
     whatever the camera does: it says what happened, and where the lens was left
     (dioptre.autofocus.controller says what is promised about time).
 
-    Its further settings are those of LensSearch (method, looks, fallback, risk, prior, start, on_failure,
-    sure) and of LensMotion (limits, backlash, settle, timeout, patience).
+    Its further settings are those of LensSearch (method, looks, fallback, risk, prior, start, on_failure)
+    and of LensMotion (limits, backlash, settle, timeout, patience).
 
     Attributes:
         camera: Moves the lens and takes frames; dioptre.cameras.base says what it promises.
         grid: What is known of its positions beside what the camera says: a camera's name or file, which tells
-            how blur grows, so that networks know its pictures; or a whole FocusGrid. Networks then go by
-            steps of blur, each at the nearest position, on from the end of a window of steps; on a long way
-            first by long steps, with frames shown smaller, as many looks each time.
+            how blur grows, so that fewer looks are enough; or a whole FocusGrid.
         on_step: Told every step (dioptre.Step) of a run meanwhile.
+        memory: A file in which is kept how much blur a unit of the lens adds, once that was learned, so that
+            the next run needs fewer looks; none by default.
     """
 
     camera: Camera
     grid: AnyGrid | None = None
     on_step: Callable[[Step], None] | None = None
+    memory: str | Path | None = field(default=None, kw_only=True)
     _cancelled: threading.Event = field(
         default_factory=threading.Event, init=False, repr=False, compare=False
     )
@@ -98,13 +103,37 @@ class Autofocus(LensMotion, LensSearch):
 
     def _run(self, plan: LensPlan, camera: ConnectedCamera) -> FocusResult:
         drive = LensController(camera, self, self._cancelled, self.on_step)
+        run = LensRun(plan, drive)
         try:
-            return LensRun(plan, drive).focus()
+            found = run.focus()
+            self._remember(run)
+            return found
         except BaseException:  # a fault of the camera's, of `on_step`, or Ctrl-C
             drive.retreat(plan.start)
             raise
         finally:
             drive.close()
+
+    def _memory(self, scale: LensScale) -> GrowthMemory | None:
+        """Returns what remembers the growth of the lens; None where nobody wants it, or a file tells it."""
+        return (
+            None if self.memory is None or scale.unit == STEP else GrowthMemory(Path(self.memory), scale.unit)
+        )
+
+    def _remember(self, run: LensRun) -> None:
+        """Keeps what a run that found the focus has learned; what it contradicts is forgotten first."""
+        memory = self._memory(run.plan.scale)
+        if memory is None or run.known is None or run.verdict.state is not State.FOCUSED:
+            return
+        remembered = run.plan.scale.growth
+        if remembered is not None:
+            seen = run.looks.without_memory().growth
+            if not contradicts(remembered, seen):
+                return
+            memory.forget()
+            memory.keep(seen, len(run.order))
+        elif run.plan.method is not None:
+            memory.keep(run.known.growth, len(run.order))
 
     # What a user says, checked
 
@@ -133,17 +162,16 @@ class Autofocus(LensMotion, LensSearch):
                 listed = ", ".join(repr(one) for one in get_args(hints[name]))
                 raise InputError(f"{name} is one of {listed}, not {getattr(self, name)!r}")
         check_risk(self.risk)
-        if self.sure is not None and not 0 < self.sure <= 1:
-            raise InputError(f"sure is a probability above 0, at most 1, not {self.sure:g}")
-        prior = to_prior(self.prior)
-        if camera.grid.blur_per_unit_px is not None and not prior.is_even:
-            raise InputError(
-                "a search by steps of blur knows no prior: leave out prior, or the camera's file"
-            )
         looks = LOOKS[camera.views] if self.looks is None else self.looks
-        method, measure, notes = self._methods(camera, looks, regions[0])
-        start = self._start(camera.grid)
-        return LensPlan(self, camera.grid, start, looks, prior, method, measure, regions[0], notes)
+        if looks < 1:
+            raise InputError(f"a search takes a look or more, not {looks}")
+        method, measure, notes = self._methods(camera, regions[0])
+        known = method is not None and knows_grid(method, camera.grid, _shape(camera, regions[0]))
+        scale = LensScale.of(camera.grid, known)
+        memory = self._memory(scale)
+        scale = scale if memory is None else replace(scale, growth=memory.recall())
+        start, prior = self._start(camera.grid), to_prior(self.prior)
+        return LensPlan(self, scale, start, looks, prior, method, measure, regions[0], notes)
 
     def _start(self, grid: FocusGrid) -> int:
         first, last = self.limits_on(grid)
@@ -156,30 +184,38 @@ class Autofocus(LensMotion, LensSearch):
         return start
 
     def _methods(
-        self, camera: ConnectedCamera, looks: int, roi: Roi | None
+        self, camera: ConnectedCamera, roi: Roi | None
     ) -> tuple[Method | None, Method | None, tuple[str, ...]]:
-        """Returns who is asked about looks, who measures a sweep, and what is to be said about it."""
-        default = (ONE_LOOK if looks == 1 else SEVERAL_LOOKS)[camera.views]
-        method = find_method(default if self.method is None else self.method)
+        """Returns who is asked about looks, who says how sharp they are, and what is to be said about it."""
+        method = find_method(SEVERAL_LOOKS[camera.views] if self.method is None else self.method)
         if method.looks == WHOLE and method.build().by_slice:
-            return None, method, ()
-        policy_of(method, looks if method.leads_itself else method.looks)  # says if it cannot search
+            return None, find_method(VOTES_BY.get(method.key, method.key)), ()
         refusal = _refusal(method, camera, roi)
         if refusal is None:
             return method, None, ()
-        if self.method is not None or self.fallback == "none":
+        if self.method is not None:
             raise MethodError(refusal)
-        return None, None, (f"{refusal}: the lens was swept",)
+        return None, None, (f"{refusal}: looks were compared by their contrast alone",)
+
+
+def _shape(camera: ConnectedCamera, roi: Roi | None) -> tuple[int, int]:
+    """Returns the rows and columns of what is looked at."""
+    return camera.shape if roi is None else (roi.h, roi.w)
 
 
 def _refusal(method: Method, camera: ConnectedCamera, roi: Roi | None) -> str | None:
     """Returns why a method cannot be asked about looks through a camera; None if it can."""
-    shape, grid, focuser = camera.shape if roi is None else (roi.h, roi.w), camera.grid, method.build()
-    try:
-        refuse_unknown(grid, method.key, focuser)
-    except MethodError as error:
-        return str(error)
-    if grid.blur_per_unit_px is not None and focuser.is_network:
-        grid, shape = StepWindow.every_step(), BlurSteps(camera.grid).shrunk(shape)
+    shape, grid, focuser = _shape(camera, roi), camera.grid, method.build()
+    if method.looks not in (1, ANY):
+        return f"{method.key} cannot be asked about one look"
+    if not focuser.is_network:
+        try:
+            refuse_unknown(grid, method.key, focuser)
+        except MethodError as error:
+            return str(error)
+    elif grid.blur_per_unit_px is not None:
+        grid, shape = StepWindow.every_step(), BlurSteps(grid).shrunk(shape)
+    elif not knows_grid(method, grid, shape):
+        grid = StepWindow.every_step()
     refusal = focuser.refusal(grid, shape, camera.views)
     return None if refusal is None else f"{method.key} {refusal}"

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from dioptre.autofocus.lens_settings import LensSearch
-from dioptre.cameras.blur_units import BlurSteps
+from dioptre.autofocus.looks import LensScale
 from dioptre.focusing.result import Roi
 from dioptre.grid import FocusGrid
-from dioptre.methods.base import ANY, Method
+from dioptre.methods.base import Method
 from dioptre.posterior import DepthPrior
 
 
@@ -16,18 +16,18 @@ class LensPlan:
 
     Attributes:
         search: How the focus is looked for.
-        grid: Where the lens can go.
+        scale: Where the lens can go, in a measure in which blur grows evenly.
         start: The index of the first look.
-        looks: How many looks the method takes at most.
+        looks: How many looks are taken at most before the lens is swept.
         prior: Where things are expected.
-        method: Who is asked about looks; None if there is nobody, and the lens is swept at once.
-        measure: Who scores the frames of a sweep; None to choose by what is seen.
+        method: The network that is asked about each look; None if there is nobody.
+        measure: Who says how sharp looks are; None for all their detail.
         roi: The region; None for the whole frame.
         notes: What its user should know, in sentences.
     """
 
     search: LensSearch
-    grid: FocusGrid
+    scale: LensScale
     start: int
     looks: int
     prior: DepthPrior
@@ -37,12 +37,6 @@ class LensPlan:
     notes: tuple[str, ...] = ()
 
     @property
-    def steps(self) -> BlurSteps | None:
-        """How positions become steps of blur, through a camera that the networks are told; None otherwise."""
-        return None if self.grid.blur_per_unit_px is None else BlurSteps(self.grid)
-
-    @property
-    def closes(self) -> bool:
-        """Whether looks are taken until their answer is sure, with what their contrast says."""
-        several = self.method is not None and self.method.looks == ANY
-        return several and self.search.sure is None and self.steps is None
+    def grid(self) -> FocusGrid:
+        """Where the lens can go."""
+        return self.scale.grid

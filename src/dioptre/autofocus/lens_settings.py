@@ -65,26 +65,24 @@ class LensSearch:
     Attributes:
         method: A network for looks, or a measure to sweep with: a key that `dioptre methods` lists. By
             default dioptre-any-green, or dioptre-any-dp for two views.
-        looks: How many looks to take at most; by default 3 with two views, 4 with one.
-        fallback: What to do if looks are not enough: sweep where that may find more, always, or none.
+        looks: How many looks to take at most before the lens is swept; by default 8 with two views, 12 with
+            one. It takes as many as it needs.
+        fallback: What to do if looks are not enough: sweep, or none.
         risk: How often an answer that is called focused may be a miss: nothing in the region is sharp.
         prior: Where focus is expected: even, far (rooms, landscapes), weights from far to near, or a file of
             them.
         start: Where the first look is taken; the middle by default.
         on_failure: Where the lens is left if focusing failed: where it began, or where it is. It goes to an
             uncertain answer in either case.
-        sure: How probable the answer must be, within one position, to look no further; 1 to take all looks.
-            By default looks are enough as soon as the answer can be taken.
     """
 
     method: str | None = field(default=None, metadata={"value": "KEY"})
     looks: int | None = None
-    fallback: Literal["sweep", "always", "none"] = "sweep"
+    fallback: Literal["sweep", "none"] = "sweep"
     risk: float = field(default=0.01, metadata={"value": "PROBABILITY"})
     prior: Any = field(default="even", metadata={"value": "even|far|LIST|FILE"})
     start: float | int | None = field(default=None, metadata={"value": "POSITION"})
     on_failure: Literal["return", "stay"] = "return"
-    sure: float | None = field(default=None, metadata={"value": "PROBABILITY"})
 
 
 def _is_number(value: Any) -> bool:

@@ -1,59 +1,39 @@
-"""A run: one lens focused once. First by a few looks, then by contrast if need be, checked at the end.
+"""A run: one lens focused once, by as many looks as it takes.
 
-    look     the method is asked after each look; once it is sure, or has had its looks, its answer is taken
-    verify   the lens goes there; what is seen must be as sharp as it was promised to be
-    sweep    if what was seen was not as sharp, or contrast may know more than the looks: coarse to fine
+    look     a frame is taken, and joins what all looks say together (`autofocus.looks`)
+    verify   the answer can be taken: the lens goes there, and that is a look too
+    sweep    so many looks told too little: more of them, evenly over the way, and then again where they lead
     leave    the lens stays at the answer, be it sure or not; without one it goes back to where it began
 
-Whatever happens once the lens may have moved, a run returns a result that says so.
+A run ends when the risk of the verdict is accepted and the lens stands at the answer. Whatever happens once
+the lens may have moved, a run returns a result that says so.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from jaxtyping import Float
 
 from dioptre.autofocus.controller import Halt, LensController
 from dioptre.autofocus.lens_plan import LensPlan
-from dioptre.autofocus.rescaled_camera import SteppedCamera
-from dioptre.autofocus.search import NO_LOOK, SearchPolicy, askers_of, policy_of, search, see_camera
-from dioptre.autofocus.stopping import (
-    SETTLED,
-    agreed,
-    are_lost,
-    are_turned,
-    as_sharp,
-    closed,
-    combined,
-    credible,
-    is_early,
-    is_refuted,
-    stays,
-)
-from dioptre.autofocus.sweep import AS_SHARP, FrameScorer, Gathered, Peak, sweep
-from dioptre.cameras.base import Camera, Frame
-from dioptre.cameras.blur_units import WINDOW, BlurSteps, StepWindow
-from dioptre.confidence.curve import peak_position
+from dioptre.autofocus.looks import STEP, LensLooks
+from dioptre.autofocus.next_look import next_place, sweep_places
+from dioptre.cameras.base import Frame
+from dioptre.confidence.curve import fitted_peak
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.reasons import Reason, State
-from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge
-from dioptre.focusing.camera_transfer import OUT_OF_REACH, flag_assumed_camera, on_grid
 from dioptre.focusing.inputs import cut, place_of
-from dioptre.focusing.result import FocusResult, Roi
+from dioptre.focusing.result import FocusResult
 from dioptre.focusing.trace import Act
-from dioptre.grid import FocusGrid
-from dioptre.methods.base import ANY, Method, best_index
-from dioptre.methods.measure import MIN_SIZE
-from dioptre.posterior import Posterior
+from dioptre.optics import STEP_PX
+from dioptre.posterior import MOSTLY, JointPosterior, Posterior
 
-ZOOM: Final = 8.0  # times as long are the steps of the search before: one is a sixth of a window
-LANDS: Final = 2  # indices: an answer that is farther from all looks is looked at
-SELDOM_MORE: Final = (
-    "a sweep would seldom find more than these looks, and was left out; fallback always takes it"
-)
-BESIDE: Final = 3  # indices: else a look is so far from all others
+WORTH: Final = 0.35  # steps of blur: for less, a lens is not moved to its answer
+AFTER: Final = 5  # looks that may follow a sweep
+STEPS: Final = (3, 400)  # of the ladder of steps on which looks are judged, at least and at most
+CONTRAST: Final = "contrast"  # what answers if no network does
 
 
 @dataclass(eq=False)
@@ -63,321 +43,183 @@ class LensRun:
     Attributes:
         plan: What is asked.
         drive: The camera.
-        gathered: The regions of all frames, by position.
-        posterior: What was known last, over the camera's own grid.
+        looks: What was seen.
+        known: What all looks say together; None before the first.
+        verdict: What the answer is worth.
+        order: Where looks were taken, one after the other.
+        answer: Where the focus is, in the measure of the plan's scale.
     """
 
     plan: LensPlan
     drive: LensController
-    gathered: Gathered = field(default_factory=Gathered)
-    posterior: Posterior | None = None
+    known: JointPosterior | None = None
+    verdict: Verdict = field(default_factory=lambda: Verdict(State.FAILED, 0.0, ()))
+    order: list[float] = field(default_factory=list)
+    answer: float = 0.0
 
     def __post_init__(self) -> None:
+        plan, evens = self.plan, self.plan.scale.evens
+        low, high = (float(evens[end]) for end in self.drive.limits)
+        where = place_of(plan.roi, self.drive.shape, self.drive.where)
+        self.looks = LensLooks(plan.scale, (low, high), plan.method, plan.measure, plan.prior, where)
         self.drive.on_frame = self._keep
-        self._measure = FrameScorer(self.plan.measure)
-        shape = self.drive.shape if self.plan.roi is None else (self.plan.roi.h, self.plan.roi.w)
-        self._measurable = min(shape) >= MIN_SIZE
 
     def focus(self) -> FocusResult:
         """Returns where the lens must go, with the lens left there, or else where it began."""
+        halted = None
         try:
-            result = self._find()
-            if result.state is State.UNCERTAIN:
-                result = self._left_there(result)
+            self._search()
         except Halt as halt:
-            result = self._halted(halt)
-        notes = [*self.plan.notes, *result.notes]
-        if result.state is State.FAILED and self.plan.search.on_failure == "return":
+            halted, self.verdict = halt, Verdict(State.FAILED, 0.0, (halt.reason,))
+        notes = [*self.plan.notes, *([halted.sentence] if halted else []), *self._learned()]
+        if self.verdict.state is State.FAILED and self.plan.search.on_failure == "return":
             trouble = self.drive.retreat(self.plan.start)
             notes += [trouble] if trouble else []
-        at = self.drive.at
-        found = replace(
-            result,
-            roi=self.plan.roi,
-            trace=tuple(self.drive.steps),
-            left_at=None if at is None else float(self.plan.grid.positions[at]),
-            notes=tuple(notes),
-        )
+        found = self._result(tuple(notes))
         return found.turned() if self.drive.camera.near_first else found
 
-    def _find(self) -> FocusResult:
-        found = None
-        if self.plan.method is not None:
-            found = self._look(self.plan.method)
-            if found.state is State.FOCUSED:
-                found = self._verified(found)
-            if found.state is State.FOCUSED or not (self.plan.search.fallback != "none" and self._measurable):
-                return found
-            refuted = is_refuted(self.gathered, found.index)
-            if not refuted and self._knows(found):
-                return replace(_at(found, self._target(found)), notes=(*found.notes, SELDOM_MORE))
-            if refuted:
-                self.posterior = None  # and has no say any more
-        swept = self._swept()
-        if found is None:
-            return swept
-        failed = ", ".join(one.value for one in found.reasons)
-        note = f"{found.method} did not do after {len(found.looks)} looks ({failed}): the lens was swept"
-        verdict = replace(swept.verdict, candidates=found.verdict.candidates)
-        return replace(swept, verdict=verdict, notes=(*swept.notes, note))
+    # From look to look
 
-    def _knows(self, found: FocusResult) -> bool:
-        """Returns whether looks that are not sure know as much as a sweep would find."""
-        known = self.posterior
-        return (
-            self.plan.closes
-            and self.plan.search.fallback != "always"
-            and known is not None
-            and set(found.reasons) <= SETTLED
-            and not are_lost(self._measure, self.gathered, known)
-        )
+    def _search(self) -> None:
+        """Looks until the answer can be taken and the lens is there, or until that is in vain."""
+        if self._looks_up_to(self.plan.looks, self.plan.start):
+            return
+        if self.plan.search.fallback == "sweep" and self.known is not None:
+            for place in sweep_places(self.known, self.looks.places):
+                self._look(self._nearest(place), Act.SWEEP)
+            if self._looks_up_to(AFTER, self._next()):
+                return
+        if self.verdict.state is not State.FAILED:
+            self._look(self._target(), Act.VERIFY)
+
+    def _looks_up_to(self, most: int, first: int) -> bool:
+        """Takes looks; returns whether the answer is sure, and the lens there."""
+        at = first
+        for _ in range(most):
+            self._look(at, Act.VERIFY if self.is_sure else Act.LOOK)
+            if self.is_sure and self._is_there():
+                return True
+            at = self._target() if self.is_sure else self._next()
+        return False
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the answer can be taken."""
+        return self.verdict.state is State.FOCUSED
+
+    def _look(self, at: int, act: Act) -> None:
+        """Takes a frame, unless the lens has just looked there, and asks what is known now."""
+        self.drive.act = act
+        if at != self.drive.at or self.known is None:
+            self.drive.capture(at)
+            self.order.append(float(self.plan.grid.positions[at]))
+        self.known = self.looks.posterior()
+        self._judge(self.known)
+        self._note(self.known)
 
     def _keep(self, at: int, frame: Frame) -> None:
-        """Remembers the region of a frame, and how sharp it is."""
-        region = np.ascontiguousarray(cut(frame, self.plan.roi))
-        self.gathered.frames[at] = region
-        if self._measurable:
-            self.drive.amend(score=float(self._measure.scores(region[None])[0]))
+        """Adds the region of a frame to the looks."""
+        self.looks.add(at, np.ascontiguousarray(cut(frame, self.plan.roi)))
 
-    # Looks
+    def _next(self) -> int:
+        assert self.known is not None
+        gaps = np.abs(np.diff(self.plan.scale.evens))
+        place = next_place(self.known, self.looks.places, float(gaps.min(initial=np.inf)))
+        return self._unseen(self._nearest(place))
 
-    def _look(self, method: Method) -> FocusResult:
-        self.drive.act = Act.LOOK
-        if self.plan.steps is not None:
-            return self._in_steps(method, self.plan.steps)
-        return self._searched(method, self.drive, self.plan.start, self.plan.roi)
-
-    def _searched(self, method: Method, camera: Camera, start: int, roi: Roi | None) -> FocusResult:
-        """Returns what a search finds."""
-        plan, frames = self.plan, list[Frame]()
-        looks = plan.looks if method.leads_itself else method.looks
-        policy = replace(_policy(method, looks, plan.search.sure), limits=self._limits(camera))
-        where = place_of(roi, camera.shape, camera.where)
-        see = see_camera(camera, lambda frame: cut(frame, roi), where, frames)
-        ask = [self._within(one, camera) for one in askers_of(method, looks, plan.prior)]
-        seen: list[int] = []
-
-        def enough(posterior: Posterior) -> bool:
-            seen[:] = _seen(camera, self.drive, seen)
-            verdict = _verdict(method, camera, posterior, frames, seen, plan)
-            self._note(camera, posterior, verdict, policy)
-            taken = plan.search.sure is None and len(seen) > 1 and verdict.state is State.FOCUSED
-            return taken and (not plan.closes or is_early(posterior))
-
-        trail = search(np.array([start]), see, ask, policy, enough)
-        positions = trail.positions[0][trail.positions[0] != NO_LOOK]
-        posterior = trail.posterior
-        verdict = _verdict(method, camera, posterior, frames, positions.tolist(), plan)
-        grid, curve = plan.grid, policy.scores(posterior)[0]
-        places = tuple(plan.grid.positions[positions].tolist())
-        if isinstance(camera, SteppedCamera):
-            grid, curve = camera.window.grid, camera.window.held(posterior).scores()[0]
-            places = tuple(camera.looks)
-        return FocusResult(peak_position(curve), verdict, curve, grid, method.key, roi, looks=places)
-
-    def _within(self, ask: Any, camera: Camera) -> Any:
-        """Returns the same that is asked, but sure that the focus is not outside the limits of the lens.
-
-        Where looks are closed by contrast, it has heard of that, too.
-        """
-        if isinstance(camera, SteppedCamera):  # whose window knows them
-            return ask
+    def _unseen(self, at: int) -> int:
+        """Returns a position, or the nearest one that was not looked at."""
         first, last = self.drive.limits
-        if self.plan.closes:
-            return lambda looks: limited(combined(ask(looks), looks), first, last)
-        return lambda looks: limited(ask(looks), first, last)
+        seen = {round(self.plan.scale.even_to_index(place)) for place in self.looks.places.tolist()}
+        for away in range(last - first + 1):
+            for one in (at - away, at + away):
+                if first <= one <= last and one not in seen:
+                    return one
+        return at
 
-    def _limits(self, camera: Camera) -> tuple[int, int] | None:
-        """Returns the indices between which looks are taken; a window of steps knows them itself."""
-        whole = isinstance(camera, SteppedCamera) or self.drive.limits == (0, len(self.plan.grid) - 1)
-        return None if whole else self.drive.limits
+    # What is known
 
-    def _note(self, camera: Camera, posterior: Posterior, verdict: Verdict, policy: SearchPolicy) -> None:
+    def _nearest(self, place: float) -> int:
+        """Returns the position nearest to a place, within the limits."""
+        return int(np.clip(round(self.plan.scale.even_to_index(place)), *self.drive.limits))
+
+    def _target(self) -> int:
+        """Returns where the lens goes: to the answer, or nowhere if that gains too little."""
+        assert self.drive.at is not None
+        assert self.known is not None
+        here = self.plan.scale.index_to_even(self.drive.at)
+        gains = self.known.steps_between(here, self.answer) > WORTH
+        return self._nearest(self.answer) if gains else self.drive.at
+
+    def _is_there(self) -> bool:
+        return self.drive.at == self._target()
+
+    def _judge(self, known: JointPosterior) -> None:
+        """Finds the answer and what it is worth."""
+        ladder, posterior, context = self.on_ladder(known)
+        self.answer = self._peak(known, ladder, np.cumsum(posterior.likeliest_side[0]))
+        answer = float(np.interp(self.answer, ladder, np.arange(len(ladder))))
+        verdict = judge(answer, self.looks.blocks, Exposure.of(self.looks.regions), posterior, context)
+        verdict = verdict.placed(np.array([self._nearest(place) for place in ladder]))
+        stuck = Reason.FLAT_CURVE in verdict.reasons and self.looks.shows_detail
+        self.verdict = replace(verdict, reasons=(Reason.LENS_STUCK, *verdict.reasons)) if stuck else verdict
+
+    def on_ladder(self, known: JointPosterior) -> tuple[Float[np.ndarray, " n"], Posterior, VerdictContext]:
+        """Returns a ladder of steps of blur over the way, and what is known and was seen on it."""
+        low, high = known.limits
+        n = int(np.clip(round(known.steps_between(low, high)) + 1, *STEPS))
+        ladder = np.linspace(low, high, n)
+        places = (self.looks.places - low) * ((n - 1) / max(high - low, 1e-12))
+        return ladder, known.at(ladder), VerdictContext(self.plan.search.risk, places, n, in_steps=True)
+
+    def _peak(
+        self, known: JointPosterior, ladder: Float[np.ndarray, " n"], upto: Float[np.ndarray, " n"]
+    ) -> float:
+        """Returns the peak of the looks if it is in the middle half of a posterior, or else its median."""
+        if max(known.beyond) > MOSTLY:
+            return known.quantile(0.5)
+        first, middle, last = (float(np.interp(share, upto, ladder)) for share in (0.25, 0.5, 0.75))
+        peak = fitted_peak(self.looks.places, self.looks.sharpness)
+        return peak if first <= peak <= last else middle
+
+    def _note(self, known: JointPosterior) -> None:
         """Writes down what is known after a look."""
-        answer = int(best_index(policy.scores(posterior))[0])
-        if isinstance(camera, SteppedCamera):
-            at = self._position(camera.own_index(answer))
-            self.drive.amend(answer=at, confidence=verdict.confidence)
-        else:
-            self.posterior = posterior
-            chances = np.exp(posterior.logs[0])
-            self.drive.amend(answer=self._position(answer), confidence=verdict.confidence, posterior=chances)
-
-    def _position(self, index: int) -> float:
-        return float(self.plan.grid.positions[index])
-
-    # Looks through a camera that the networks do not know
-
-    def _in_steps(self, method: Method, steps: BlurSteps) -> FocusResult:
-        """Returns what searches find that go from long steps to short ones."""
-        looks: tuple[float, ...] = ()
-        at = self.plan.start
-        for coarser in levels_of(method, steps, self.drive, self.plan.roi):
-            result = self._walked(method, coarser, at)
-            looks += result.looks
-            at = at if result.state is State.FAILED else result.index
-        return replace(result, looks=looks)
-
-    def _walked(self, method: Method, coarser: float, at: int) -> FocusResult:
-        """Returns what a search finds that goes on from the end of a window of steps to the next."""
-        grid, (first, last) = self.plan.grid, self.drive.limits
-        steps, own = BlurSteps(grid.part(first, last), coarser), grid.positions
-        visited: set[int] = set()
-        looks: list[float] = []
-        while at not in visited:
-            visited.add(at)
-            window = StepWindow.around(steps, own[[at]])
-            stepped = SteppedCamera(self.drive, window, own[first : last + 1], self.plan.roi, first=first)
-            start = round(float(window.position_to_index(own[at])))
-            result = on_grid(self._searched(method, stepped, start, None), grid)
-            looks += stepped.looks
-            if not OUT_OF_REACH & set(result.reasons):
-                break
-            at = int(np.clip(result.index, first, last))
-        return replace(result, looks=tuple(looks))
-
-    # What comes after
-
-    def _left_there(self, found: FocusResult) -> FocusResult:
-        """Returns an answer that is not sure with the lens there."""
-        target = self._target(found)
-        if self.drive.at != target:
-            self.drive.act = Act.VERIFY
-            self.drive.capture(target)
-        return _at(found, target)
-
-    def _verified(self, found: FocusResult) -> FocusResult:
-        """Returns the answer of looks with the lens there, if what is seen is as sharp as promised."""
-        target = self._target(found)
-        self.drive.act = Act.VERIFY
-        if self.drive.at != target:
-            self.drive.capture(target)
-        if self._measurable and not as_sharp(self.gathered, target):
-            self.drive.again()  # it may have been late
-            if not as_sharp(self.gathered, target):
-                return _failed(found, Reason.NOT_AS_SHARP)
-        return _at(found, target)
-
-    def _target(self, found: FocusResult) -> int:
-        """Returns where the lens goes after looks: to the answer, or nowhere if that gains too little."""
-        target = int(np.clip(found.index, *self.drive.limits))
-        here, known = self.drive.at, self.posterior
-        if known is not None and self.plan.steps is None and here is not None and stays(known, here, target):
-            return here
-        return target
-
-    def _swept(self) -> FocusResult:
-        """Returns what a sweep finds, with the lens there, if what is seen is as sharp as it was."""
-        within = None if self.posterior is None else credible(self.posterior, self.drive.limits)
-        risk, known = self.plan.search.risk, self.posterior
-        peak = sweep(self.drive, self._measure, self.gathered, risk, within, lambda one: agreed(one, known))
-        result = peak_result(peak, self.drive.grid, self.plan.roi)
-        if result.state is State.FAILED:
-            return result
-        self.drive.act = Act.VERIFY
-        if self.drive.at != peak.index:
-            self.drive.capture(peak.index)
-        for attempt in range(2):
-            if attempt:
-                self.drive.again()  # the one before may have been late
-            score = float(self._measure.scores(self.gathered.frames[peak.index][None])[0])
-            self.drive.amend(score=score, answer=self._position(peak.index), confidence=result.confidence)
-            if peak.height_of(score) >= AS_SHARP:
-                return result
-        return _failed(result, Reason.NOT_AS_SHARP)
-
-    def _halted(self, halt: Halt) -> FocusResult:
-        """Returns what is known of a run that was ended."""
-        n, method = len(self.plan.grid), self.plan.method
-        answer, scores = self.plan.start, np.full(n, -np.inf)
-        if self.posterior is not None:
-            scores = self.posterior.scores()[0]
-            answer = int(np.argmax(scores))
-        verdict = Verdict(State.FAILED, 0.0, (halt.reason,))
-        key = "" if method is None else method.key
-        return FocusResult(float(answer), verdict, scores, self.plan.grid, key, notes=(halt.sentence,))
-
-
-def levels_of(method: Method, steps: BlurSteps, camera: Camera, roi: Roi | None) -> list[float]:
-    """Returns how many times smaller frames are shown, search after search, to see the whole way."""
-    shape = camera.shape if roi is None else (roi.h, roi.w)
-    (far, near), levels = steps.ends, [1.0]
-    while (
-        near - far > WINDOW * levels[0]
-        and method.build().refusal(
-            StepWindow.every_step(), replace(steps, coarser=ZOOM * levels[0]).shrunk(shape), camera.views
+        at = self.drive.at
+        assert at is not None
+        posterior = known.at(self.plan.scale.evens)
+        self.drive.amend(
+            score=self.looks.detail(self.plan.scale.index_to_even(at)),
+            answer=float(self.plan.grid.index_to_position(self.plan.scale.even_to_index(self.answer))),
+            confidence=self.verdict.confidence,
+            posterior=np.exp(posterior.logs[0]),
         )
-        is None
-    ):
-        levels.insert(0, ZOOM * levels[0])
-    return levels
 
+    def _learned(self) -> list[str]:
+        """Returns what was learned of the lens, in a sentence."""
+        scale, known = self.plan.scale, self.known
+        if known is None or self.plan.method is None or scale.unit == STEP or not self.is_sure:
+            return []
+        px, sure = abs(known.growth.steps) * STEP_PX, known.growth.deviation
+        looks = f"{len(self.order)} look{'s' if len(self.order) > 1 else ''}"
+        return [f"blur grows by {px:.3g} px a {scale.unit}, +- {sure:.0%}, from {looks}"]
 
-def limited(posterior: Posterior, first: int, last: int) -> Posterior:
-    """Returns a posterior in which what lies outside limits lies beyond the ends of the grid."""
-    if (first, last) == (0, posterior.positions - 1):
-        return posterior
-    logs, kept = np.full_like(posterior.logs, -np.inf), posterior.within(first, last).logs
-    logs[:, first + 1 : last + 2] = kept[:, 1:-1]
-    logs[:, [0, -1]] = kept[:, [0, -1]]
-    return replace(posterior, logs=logs)
-
-
-def peak_result(peak: Peak, grid: FocusGrid, roi: Roi | None) -> FocusResult:
-    """Returns the result of a sweep over a camera's grid."""
-    scores = np.full(len(grid), -np.inf)
-    scores[peak.places] = peak.curve
-    looks = tuple(grid.positions[peak.places].tolist())
-    return FocusResult(peak.position, peak.verdict, scores, grid, peak.method.key, roi, looks=looks)
-
-
-def _at(result: FocusResult, index: int) -> FocusResult:
-    """Returns a result whose answer is at an index; where it is already, also between indices."""
-    return result if result.index == index else replace(result, subindex=float(index))
-
-
-def _failed(result: FocusResult, reason: Reason) -> FocusResult:
-    verdict = replace(result.verdict, state=State.FAILED, reasons=(*result.reasons, reason))
-    return replace(result, verdict=verdict)
-
-
-def _policy(method: Method, looks: int, sure: float | None) -> SearchPolicy:
-    """Returns how a lens searches: by the answers themselves, unless it is told how sure to be."""
-    if sure is not None:
-        return policy_of(method, looks, sure)
-    policy = policy_of(method, looks)
-    return replace(policy, apart=BESIDE, lands=LANDS, straddles=0) if method.looks == ANY else policy
-
-
-def _seen(camera: Camera, drive: LensController, before: list[int]) -> list[int]:
-    """Returns where looks were taken so far, as the method counts, the last one just now."""
-    if isinstance(camera, SteppedCamera):
-        return [*before, camera.indices[-1]]
-    assert drive.at is not None
-    return [*before, drive.at]
-
-
-def _verdict(
-    method: Method,
-    camera: Camera,
-    posterior: Posterior,
-    frames: list[Frame],
-    positions: Sequence[int],
-    plan: LensPlan,
-) -> Verdict:
-    """Returns what is to be thought of a posterior after some looks.
-
-    A search by steps goes on from window to window, and its answers are only verified.
-    """
-    seen, focuser, stepped = np.stack(frames), method.build(), isinstance(camera, SteppedCamera)
-    held = camera.window.held(posterior) if isinstance(camera, SteppedCamera) else posterior
-    places, last = np.unique(np.array(positions)[::-1], return_index=True)
-    blocks = SliceBlocks.of(seen[::-1][last])
-    context = VerdictContext(plan.search.risk, places, held.positions)
-    verdict = judge(peak_position(held.scores()[0]), blocks, Exposure.of(seen), held, context)
-    verdict = verdict if stepped or plan.grid.known else flag_assumed_camera(verdict, focuser)
-    if not plan.closes or len(positions) < 2:
-        return verdict
-    if are_turned(blocks) and Reason.VIEWS_TURNED not in verdict.reasons:
-        verdict = replace(verdict, reasons=(*verdict.reasons, Reason.VIEWS_TURNED))
-    return closed(verdict, posterior, plan.search.risk, seen.shape[1])
+    def _result(self, notes: tuple[str, ...]) -> FocusResult:
+        plan, at = self.plan, self.drive.at
+        scores, subindex = np.full(len(plan.grid), -np.inf), float(plan.start)
+        if self.known is not None:
+            scores = self.known.at(plan.scale.evens).logs[0, 1:-1]
+            subindex = plan.scale.even_to_index(self.answer)
+            if self.verdict.state is not State.FAILED and at is not None and round(subindex) != at:
+                subindex = float(at)
+        return FocusResult(
+            subindex,
+            self.verdict,
+            scores,
+            plan.grid,
+            CONTRAST if plan.method is None else plan.method.key,
+            plan.roi,
+            looks=tuple(self.order),
+            trace=tuple(self.drive.steps),
+            left_at=None if at is None else float(plan.grid.positions[at]),
+            notes=notes,
+        )

@@ -17,12 +17,15 @@ import numpy as np
 
 from dioptre.autofocus.controller import Halt, LensController
 from dioptre.autofocus.lens_plan import LensPlan
-from dioptre.autofocus.sweep import FrameScorer
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError
+from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.inputs import cut
 from dioptre.focusing.result import FocusResult
+from dioptre.focusing.score_slices import slice_scores
 from dioptre.focusing.trace import Act
+from dioptre.methods import find_method
+from dioptre.stack import VIEW_CODES
 
 DEVIATIONS: Final = 5.0  # of the noise of still frames: what is more is a change
 STILL: Final = 0.5  # of what counts as a change: from one frame to the next, less is standing still
@@ -137,14 +140,14 @@ def track(
 
 def _watched(drive: LensController, at: int, plan: LensPlan, watch: Watch, calm: Doing) -> Iterator[Tracked]:
     """Yields frames where the lens stands, until the picture has changed and stands still again."""
-    measure, level = FrameScorer(plan.measure), _Level([])
+    measure, level = find_method(DEFAULT_MEASURE) if plan.measure is None else plan.measure, _Level([])
     position = float(plan.grid.positions[at])
     before = 0.0  # the score of the last frame; not read at the first, which a level is made of
     drive.act, drive.at = Act.WATCH, at
     changed = 0
     while True:
         frame = np.ascontiguousarray(cut(drive.capture(at), plan.roi))
-        score = float(measure.scores(frame[None])[0])
+        score = float(slice_scores(measure.build(), frame[None], VIEW_CODES)[0])
         drive.amend(score=score)
         if len(level.scores) < watch.frames:
             level.scores.append(score)

@@ -8,6 +8,7 @@ noise, for a slice or two may be bad. Nothing here is fitted: it holds for a who
 Positions are in slices, or in any other unit of the lens.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -16,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 Curve = Float[np.ndarray, " slice"]
+Places = Float[np.ndarray, " place"]
 
 WIDTHS: Final = 8  # half widths that a peak may have, log-even from half a gap to all of the travel
 FLOORS: Final = (0.005, 0.03, 0.2)  # of its height
@@ -41,8 +43,8 @@ class PeakPosterior:
         misfit: The root of the mean squared residual of the best peak, in logarithms.
     """
 
-    places: Float[np.ndarray, " place"]
-    chances: Float[np.ndarray, " place"]
+    places: Places
+    chances: Places
     first: float
     last: float
     width: float
@@ -67,15 +69,18 @@ class PeakPosterior:
         return float(self.chances @ np.abs(self.places - place))
 
 
-def peak_posterior(log_sharpness: Curve, positions: Curve | None = None) -> PeakPosterior:
+def peak_posterior(
+    log_sharpness: Curve, positions: Curve | None = None, places: Places | None = None
+) -> PeakPosterior:
     """Returns where the focus is by the sharpness at some positions, every place as likely before.
 
     Args:
         log_sharpness: The natural logarithm of sharpness at each position, finite, up to a constant.
         positions: Where, strictly ascending; 0, 1, 2, ... if not given.
+        places: Where the focus may be, ascending; by default evenly over the way, and beyond its ends.
     """
     n = len(log_sharpness)
-    shapes = _even_shapes(n) if positions is None else _shapes(np.asarray(positions, float))
+    shapes = _even_shapes(n) if positions is None else _shapes(np.asarray(positions, float), places)
     residual = log_sharpness.astype(np.float32) - shapes.heights
     residual -= residual.mean(axis=1, keepdims=True)
     weights = 1 / (SCALE + residual * residual)  # the height of each peak: a mean that outliers hardly move
@@ -108,7 +113,7 @@ class _Shapes:
         last: The highest one.
     """
 
-    places: Float[np.ndarray, " place"]
+    places: Places
     heights: Float32[np.ndarray, "peak slice"]
     log_widths: Float[np.ndarray, " peak"]
     first: float
@@ -120,14 +125,18 @@ def _even_shapes(n: int) -> _Shapes:
     return _shapes(np.arange(float(n)))
 
 
-def _shapes(positions: Curve) -> _Shapes:
+def _shapes(positions: Curve, places: Places | None = None) -> _Shapes:
     """Returns the peaks that are possible over some positions."""
     first, last = positions[0], positions[-1]
     travel = max(last - first, 1e-9)
     gap = travel / max(len(positions) - 1, 1)
-    step = max(travel / PLACES, gap / 3)
-    places = np.arange(first - BEYOND * travel - gap, last + BEYOND * travel + gap + step / 2, step)
-    widths = np.geomspace(gap / 2, travel, WIDTHS)
+    if places is None:
+        step = max(travel / PLACES, gap / 3)
+        places = np.arange(first - BEYOND * travel - gap, last + BEYOND * travel + gap + step / 2, step)
+        widths = np.geomspace(gap / 2, travel, WIDTHS)
+    else:
+        closest, widest = float(np.diff(positions).min(initial=travel)) / 2, float(np.ptp(places))
+        widths = np.geomspace(closest, widest, max(WIDTHS, 1 + math.ceil(math.log2(widest / closest))))
     away = ((positions - places[:, None, None]) / widths[:, None]) ** 2  # place, width, slice
     floors = np.array(FLOORS)[:, None]
     heights = np.log(floors + (1 - floors) / (1 + away[:, :, None, :]))

@@ -30,6 +30,8 @@ NOISE_IN_DOUBT: Final = 1.25  # the noise is an estimate and may be this much la
 ROUGH_IN_DOUBT: Final = 1.5  # and roughness of few slices by so much more
 STEADY: Final = 4.2  # a peak stands out of flicker by so many times the roughness
 UNKNOWN_NOISE: Final = 0.05  # of the curve's range, where nothing tells
+HIGH: Final = 0.5  # of a curve's height: what a bell is laid through
+LEAST: Final = 0.05  # and what is lower counts as this high
 TOP: Final = 0.85  # of a curve's height: the slices around its peak that are as high tell its place
 
 
@@ -125,3 +127,29 @@ def peak_position(curve: Curve) -> float:
     away = np.arange(left - peak, right - peak + 1)
     slope, bend = np.linalg.lstsq(np.stack([away**0, away, away**2], axis=1), curve[left : right + 1])[0][1:]
     return peak + float(np.clip(-slope / (2 * bend), -1, 1)) if bend < 0 else float(peak)
+
+
+def fitted_peak(places: Float[np.ndarray, " some"], curve: Float[np.ndarray, " some"]) -> float:
+    """Returns where the peak is among places at any distance, by a bell through what is high around it.
+
+    A bell is a parabola in the logarithm. A parabola through the scores themselves is drawn to the side that
+    has more frames, as a peak's flanks bend outwards. What is higher counts more (Guo 2011).
+    """
+    top = int(np.argmax(curve))
+    if not 0 < top < len(curve) - 1:
+        return float(places[top])
+    height = (curve - curve.min()) / max(float(np.ptp(curve)), 1e-30)
+    left = right = top
+    while left > 0 and (height[left - 1] >= HIGH or top - left < 1):
+        left -= 1
+    while right < len(curve) - 1 and (height[right + 1] >= HIGH or right - top < 1):
+        right += 1
+    some = slice(left, right + 1)
+    away = (places[some] - places[top]).astype(np.float64)
+    scale = float(np.ptp(away))
+    high = np.maximum(height[some], LEAST)
+    bend, slope, _ = np.polyfit(away / scale, np.log(high), 2, w=high)
+    if not bend < 0:
+        return float(places[top])
+    before, after = places[top - 1] - places[top], places[top + 1] - places[top]
+    return float(places[top]) + float(np.clip(-scale * slope / (2 * bend), before, after))

@@ -14,15 +14,16 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from dioptre.confidence.contrast import PeakPosterior, peak_posterior
-from dioptre.confidence.statistics import BINNED, SliceBlocks
+from dioptre.confidence.statistics import BINNED, DARKEST, SliceBlocks
 from dioptre.posterior import Posterior
+from dioptre.robust import median_deviation
 
 PerBlock = Float[np.ndarray, "slice block"]
 Curve = Float[np.ndarray, " slice"]
 
 NEGLIGIBLE: Final = 1e-6  # probability
-DARKEST: Final = 1e-7  # mean square of differences: what rounding to 8 bits leaves
 FEWEST: Final = 3  # pictures that show a peak
+CODE: Final = 1 / 255
 CLEAR: Final = 4.0  # deviations: by so much a block's detail changes if it tells anything
 
 
@@ -49,7 +50,7 @@ def find_evidence(
     answer: float,
     own: float | None = None,
     positions: Curve | None = None,
-    grid: int | None = None,
+    reach: float | None = None,
 ) -> Evidence:
     """Returns what pictures say of an answer.
 
@@ -58,25 +59,29 @@ def find_evidence(
         answer: An index of the grid, which may lie between two.
         own: How likely the method itself holds it that the focus is far from the answer.
         positions: The index of each look; None for a sweep, whose slices are all of the grid.
-        grid: Positions of the grid; as many as slices, if not given.
+        reach: How many indices from the answer are near it; by the number of slices, if not given.
     """
-    n = grid or blocks.slices
+    n = blocks.slices
+    reach = near_of(n) if reach is None else reach
     at = np.arange(float(n)) if positions is None else positions
     here = int(np.argmin(np.abs(at - answer)))
     detail = _Detail.of(blocks, here)
     found = {
         "own": np.nan if own is None else np.log(own + NEGLIGIBLE),
         "slices": np.log(blocks.slices),
+        "seen": np.log(0.1 + abs(at[here] - answer) / reach),
         **_fineness(blocks, here, detail.weights),
         "turned": _turned(blocks) if blocks.views == 2 else np.nan,
     }
     if blocks.slices < FEWEST:
         return Evidence(_plain(found))
-    near = np.abs(at[detail.peaks] - answer) <= near_of(n)
+    near = np.abs(at[detail.peaks] - answer) <= reach
     deciding = np.where(near, detail.weights, 0.0)
     deciding = deciding if near.any() else detail.weights
     whole, curve = detail.curve(detail.weights), detail.curve(deciding)
     peak = peak_posterior(curve, positions)
+    beside = np.unique(np.clip([here - 1, here], 0, blocks.slices - 2))
+    around = int(max(2, min(peak.width, n / 8))) + 1
     found |= {
         "distance": np.log(0.05 + peak.expected_distance(answer) / peak.width),
         "sharper": whole.max(),
@@ -84,17 +89,22 @@ def find_evidence(
         "light": _light(blocks),
         "change": np.log(1.01 - np.quantile(detail.alike, 0.1)),
         "fall_far": _deeper_fall(curve, here),
+        "ends": np.log(peak.at_ends(0.5) + NEGLIGIBLE),
+        "shared_clean": float((_shared(blocks, beside) @ deciding).mean() / deciding.sum()),
+        "still": _stillness(blocks, here),
+        "repeats": blocks.same_as_next[max(here - around, 0) : here + around].sum(),
     }
-    if positions is None:
-        beside = np.unique(np.clip([here - 1, here], 0, blocks.slices - 2))
-        around = int(max(2, min(peak.width, n / 8))) + 1
-        found |= {
-            "ends": np.log(peak.at_ends(0.5) + NEGLIGIBLE),
-            "shared_clean": float((_shared(blocks, beside) @ deciding).mean() / deciding.sum()),
-            "still": _stillness(blocks, here),
-            "repeats": blocks.same_as_next[max(here - around, 0) : here + around].sum(),
-        }
     return Evidence(_plain(found), peak, curve, whole)
+
+
+def sharpness_of(blocks: SliceBlocks) -> Curve:
+    """Returns the logarithm of the sharpness of each slice, over that of the sharpest.
+
+    Blocks count by how clearly their detail changes; the light does not.
+    """
+    here = int(np.argmax(np.maximum(blocks.fine - blocks.noise_floor[:, None], 0).mean(axis=1)))
+    detail = _Detail.of(blocks, here)
+    return detail.curve(detail.weights)
 
 
 def own_doubt(posterior: Posterior, answer: float, reach: float) -> float:
@@ -133,10 +143,11 @@ class _Detail:
         """Returns the detail of slices beside that of one of them."""
         green = blocks.green
         toned = _toned(green, here)
-        expected, floor = _coarse(toned), noise_floor(blocks)[:, None]
+        expected, floor = _coarse(toned), blocks.noise_floor[:, None]
         small = floor / BINNED**2
         scale = (expected + small) / (expected[here] + small[here])
-        fine = np.log(blocks.fine + floor) - np.log(blocks.fine[here] * scale + floor)
+        there = np.maximum(blocks.fine[here] - floor[here], 0) * scale  # light scales detail, and no noise
+        fine = np.log(blocks.fine + floor) - np.log(there + 2 * floor)
         smooth = _smoothed(fine)
         rises = np.ptp(smooth, axis=0)
         clear = np.maximum(rises / (0.03 + _noise(fine)) - CLEAR, 0.0)
@@ -146,11 +157,6 @@ class _Detail:
     def curve(self, weights: Float[np.ndarray, " block"]) -> Curve:
         """Returns the weighted mean of the blocks' logarithms."""
         return self.fine @ weights / weights.sum()
-
-
-def noise_floor(blocks: SliceBlocks) -> Curve:
-    """Returns how much detail noise is in each slice: what the calmest quarter of the blocks has at most."""
-    return np.quantile(blocks.noise, 0.25, axis=1) + DARKEST
 
 
 def _toned(
@@ -172,7 +178,7 @@ def _coarse(small: Float32[np.ndarray, "slice block r c"]) -> PerBlock:
 def _stillness(blocks: SliceBlocks, here: int) -> float:
     """Returns how much the small pictures change around the answer, beside what noise explains."""
     some = slice(max(here - 2, 0), here + 3)
-    green, floor = blocks.green[some].reshape(-1, blocks.green[0].size), noise_floor(blocks)[some]
+    green, floor = blocks.green[some].reshape(-1, blocks.green[0].size), blocks.noise_floor[some]
     even = green / np.maximum(green.mean(axis=1, keepdims=True), 1e-6)
     light = green.mean(axis=1) ** 2 + 1e-9
     noise = (floor / light)[:-1] + (floor / light)[1:]
@@ -190,13 +196,13 @@ def _noise(curves: PerBlock) -> Float[np.ndarray, " block"]:
     """Returns the deviation of noise between slices, by second differences; 0.1 for too few slices."""
     if len(curves) < 5:
         return np.full(curves.shape[1], 0.1)
-    bends = np.abs(curves[2:] - 2 * curves[1:-1] + curves[:-2])
-    return np.median(bends, axis=0) / (0.6745 * np.sqrt(6))
+    bends = curves[2:] - 2 * curves[1:-1] + curves[:-2]
+    return median_deviation(bends, centre=0.0, axis=0) / np.sqrt(6)
 
 
 def _fineness(blocks: SliceBlocks, here: int, weights: Float[np.ndarray, " block"]) -> dict[str, Any]:
     """Returns how fine the detail of the answer's picture is, and how far it stands out of the noise."""
-    floor = noise_floor(blocks)[here]
+    floor = blocks.noise_floor[here]
     share = weights * blocks.fine[here]
     share = share / max(share.sum(), 1e-12)
     fine, finest = share @ blocks.fine[here], share @ blocks.finest[here]
@@ -216,8 +222,11 @@ def _turned(blocks: SliceBlocks) -> float:
 
 
 def _light(blocks: SliceBlocks) -> float:
-    """Returns the logarithm of the range of the logarithm of the brightness of slices."""
-    bright = np.log(np.maximum(blocks.small.mean(axis=(1, 2, 3, 4)), 1e-4))
+    """Returns the logarithm of the range of the logarithm of the brightness of slices.
+
+    A star field on black is darker than a code of 8 bits on the average; no change of that is one of light.
+    """
+    bright = np.log(blocks.small.mean(axis=(1, 2, 3, 4)) + CODE)
     return float(np.log(0.01 + np.ptp(bright)))
 
 
@@ -244,7 +253,7 @@ def _shared(blocks: SliceBlocks, gaps: Int[np.ndarray, " some"]) -> Float[np.nda
         blocks: What is kept of the slices.
         gaps: Between which of them: adjacent ones, rising.
     """
-    clean = 1 - noise_floor(blocks)[:, None] / np.maximum(blocks.fine, DARKEST)
+    clean = np.maximum(1 - blocks.noise_floor[:, None] / np.maximum(blocks.fine, DARKEST), 0)
     known = np.sqrt(np.maximum(clean[gaps] * clean[gaps + 1], 0.05))
     around = blocks.at(slice(gaps[0], gaps[-1] + 2))
     return np.minimum(around.likeness() / known, 1.2)

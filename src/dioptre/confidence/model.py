@@ -105,6 +105,10 @@ class OutlierModel:
         )
         return Odds(miss, max(risk, miss / AT_MOST), confidence)
 
+    def odds_of(self, miss: float) -> Odds:
+        """Returns what an answer is worth that is a miss with some probability, as far as that tells."""
+        return Odds(miss, max(float(np.interp(miss, self.miss, self.risk)), miss / AT_MOST), 1 - miss)
+
     def blame(self, features: Mapping[str, float]) -> dict[str, float]:
         """Returns how much less doubtful the answer were if each feature were as in clean sweeps."""
         row = self.row(features)

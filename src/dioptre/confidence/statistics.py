@@ -12,6 +12,7 @@ it, and kept apart in the small pictures.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +30,7 @@ BINNED: Final = 4  # pixels on a side that become one of a small picture
 PIECE: Final = 24  # pixels on a side of the piece of detail
 FARTHEST: Final = 8  # pixels by which neighbours may be shifted against each other
 RUN: Final = 1 << 17  # pixels that are measured at a time, for the processor's cache
+DARKEST: Final = 1e-7  # mean square of differences: what rounding to 8 bits leaves
 TINY: Final = 1e-12
 
 
@@ -181,6 +183,11 @@ class SliceBlocks:
         """Returns the same of the views' mean."""
         return replace(self, small=self.green[:, None])
 
+    @cached_property
+    def noise_floor(self) -> Float[np.ndarray, " slice"]:
+        """How much detail noise is in each slice: what the calmest quarter of the blocks has at most."""
+        return np.quantile(self.noise, 0.25, axis=1) + DARKEST
+
     @property
     def same_as_next(self) -> Bool[np.ndarray, " gap"]:
         """Which slices are the very same picture as the next one."""
@@ -234,11 +241,15 @@ def _shifts(
         one / np.maximum(one.mean(axis=(1, 2, 3), keepdims=True), TINY) for one in (first, second)
     )
     images, blocks, rows, cols = first.shape
-    if min(rows, cols) < 3:
+    if min(rows, cols) < 2:
         return np.zeros((2, images))
-    middle = (first + second) / 2
-    right = (middle[..., 1:-1, 2:] - middle[..., 1:-1, :-2]) / 2
-    down = (middle[..., 2:, 1:-1] - middle[..., :-2, 1:-1]) / 2
-    change = (second - first)[..., 1:-1, 1:-1]
-    flat = (images, blocks * (rows - 2), cols - 2)
+    # Gradients and change over cubes of 2 x 2 pixels of both pictures (Horn and Schunck, 1981): differences
+    # over more than one pixel are too small where detail is fine.
+    both, change = (first + second) / 2, second - first
+    right, down = both[..., 1:] - both[..., :-1], both[..., 1:, :] - both[..., :-1, :]
+    right = (right[..., 1:, :] + right[..., :-1, :]) / 2
+    down = (down[..., 1:] + down[..., :-1]) / 2
+    change = (change[..., 1:] + change[..., :-1]) / 2
+    change = (change[..., 1:, :] + change[..., :-1, :]) / 2
+    flat = (images, blocks * (rows - 1), cols - 1)
     return BINNED * shift_by_gradient(right.reshape(flat), down.reshape(flat), change.reshape(flat), TINY)

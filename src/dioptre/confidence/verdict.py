@@ -17,16 +17,18 @@ from jaxtyping import Float, Int
 from dioptre.confidence.curve import FEW_SLICES, Curve, peak_position
 from dioptre.confidence.exposure import Exposure
 from dioptre.confidence.features import FEWEST, Evidence, find_evidence, near_of, own_doubt
-from dioptre.confidence.model import AT_MOST, RISK, Odds, read_model
+from dioptre.confidence.model import RISK, Odds, read_model
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
-from dioptre.miss import reach_of
+from dioptre.miss import MISS_STEPS, SHARP_STEPS, reach_of
 from dioptre.posterior import Posterior, sides_of
 
 OTHER_SIDE: Final = 0.1  # of a posterior on another side of focus: the answer is ambiguous
 RIVAL: Final = 0.5  # of the sharpness of the answer: what is less sharp is no rival
 NEGLIGIBLE: Final = 0.01  # a side that is less likely is no candidate
 UNSEEN: Final = 0.05  # of a logarithm of sharpness: a loss that nobody sees
+LAST_SLICE: Final = 0.5  # indices from an end: an answer there has nothing beyond it
+MOSTLY: Final = 0.5
 BLAMED: Final = 0.5  # of the largest blame: what has as much of it is a reason too
 FLAT: Final = 1e-6  # of a curve's height: what changes by less does not change
 NOTHING_TELLS: Final = -6.0  # logarithm of how clearly blocks change, on the average
@@ -43,7 +45,6 @@ BLAME: Final = {
     "clear": Reason.NOISE_PEAK,
     "edge": Reason.NOWHERE_SHARP,
     "finest": Reason.NOWHERE_SHARP,
-    "ends": Reason.PEAK_AT_EDGE,
     "turned": Reason.VIEWS_TURNED,
 }
 
@@ -116,11 +117,21 @@ class VerdictContext:
         risk: How often an answer that is called focused may be a miss.
         looks: The indices at which a few looks were taken, rising; None for a whole sweep.
         grid: Positions of the grid that looks were taken on.
+        in_steps: Whether these are steps of blur, as far as anybody knows.
     """
 
     risk: float = RISK
-    looks: Int[np.ndarray, " look"] | None = None
+    looks: Float[np.ndarray, " look"] | None = None
     grid: int | None = None
+    in_steps: bool = False
+
+    def near(self, slices: int) -> float:
+        """Returns how many indices from an answer are near it: two steps, or what is likely to be that."""
+        return SHARP_STEPS if self.in_steps else near_of(self.grid or slices)
+
+    def reach(self, slices: int) -> float:
+        """Returns how many indices from an answer are no miss."""
+        return MISS_STEPS if self.in_steps else float(reach_of(self.grid or slices))
 
 
 NOTHING_KNOWN: Final = VerdictContext()
@@ -167,33 +178,34 @@ def judge(
         context: What else is known.
     """
     n = context.grid or blocks.slices
-    doubt = None if own is None else own_doubt(own, answer, near_of(n))
-    positions = None if context.looks is None else context.looks.astype(float)
-    evidence = find_evidence(blocks, answer, doubt, positions, context.grid)
+    near = context.near(n)
+    doubt = None if own is None else own_doubt(own, answer, near)
+    evidence = find_evidence(blocks, answer, doubt, context.looks, near)
     odds = read_model().odds(evidence.features)
     sides = candidates_of(evidence, own, answer)
     if own is not None and context.looks is not None:  # few looks tell no more than their method
-        far = own_doubt(own, answer, float(reach_of(n)))
-        odds = odds.at_least(Odds(far, far / AT_MOST, 1 - far))
+        far = own_doubt(own, answer, context.reach(n))
+        odds = odds.at_least(read_model().odds_of(far))
     nothing = nothing_to_answer(exposure, evidence)
     told = [Reason.NOT_FINITE] if not exposure.finite else []
     told += beyond_ends(own)
-    if evidence.features.get("repeats", 0) > 0:  # nobody knows where the lens was
+    if not nothing and evidence.features.get("repeats", 0) > 0:  # nobody knows where the lens was
         odds = odds.at_least(NOBODY_KNOWS)
         told.append(Reason.FROZEN_FRAMES)
     if not nothing and len(sides) > 1 and sides[1].probability >= OTHER_SIDE:
         told.append(Reason.AMBIGUOUS if own is not None else Reason.SEVERAL_DEPTHS)
     flat = plateau_of(evidence, answer) if context.looks is None else None
-    if not nothing and flat is not None and flat[1] - flat[0] > 2 * near_of(n):
+    if not nothing and flat is not None and flat[1] - flat[0] > 2 * near:
         told.append(Reason.PLATEAU)
     state = State.FAILED if nothing else State.FOCUSED if odds.risk <= context.risk else State.UNCERTAIN
     if state is State.UNCERTAIN:
+        told += [Reason.PEAK_AT_EDGE] if is_at_an_end(evidence, answer, n) else []
         told += blamed(evidence)
     return Verdict(
         state,
         0.0 if nothing else odds.confidence,
         tuple(dict.fromkeys((*nothing, *told))),
-        expected_error_of(answer, evidence, own, odds, n),
+        expected_error_of(answer, evidence, own, odds, n, near),
         1.0 if nothing else odds.risk,
         sides,
         flat,
@@ -222,6 +234,12 @@ def tells_nothing(evidence: Evidence) -> bool:
     return bool(evidence.features["telling"] < NOTHING_TELLS and not falls)
 
 
+def is_at_an_end(evidence: Evidence, answer: float, n: int) -> bool:
+    """Returns whether an answer is an end of the grid, and contrast says: there or beyond."""
+    at_end = min(answer, n - 1 - answer) <= LAST_SLICE
+    return at_end and evidence.posterior is not None and evidence.posterior.at_ends(LAST_SLICE) > MOSTLY
+
+
 def beyond_ends(own: Posterior | None) -> list[Reason]:
     """Returns whether a method's posterior lies beyond an end of the grid, and which."""
     if own is None or not own.is_beyond[0]:
@@ -238,7 +256,7 @@ def blamed(evidence: Evidence) -> list[Reason]:
 
 
 def expected_error_of(
-    answer: float, evidence: Evidence, own: Posterior | None, odds: Odds, n: int
+    answer: float, evidence: Evidence, own: Posterior | None, odds: Odds, n: int, reach: float
 ) -> float | None:
     """Returns how many indices off an answer is to be expected.
 
@@ -252,7 +270,7 @@ def expected_error_of(
     else:
         return None
     away = np.abs(places - answer)
-    near = away <= 2 * near_of(n)
+    near = away <= 2 * reach
     close = float(chances[near] @ away[near] / max(chances[near].sum(), 1e-9))
     return (1 - odds.miss) * close + odds.miss * anywhere
 

@@ -255,7 +255,11 @@ def _searches(
         posteriors = [trail.posteriors[steps - 1] for trail in trails]
         predicted = np.stack([best_index(one.scores()) for one in posteriors])
         verdicts = [
-            one.judged(posterior.scene(walk), method.views, VerdictContext(looks=seen, grid=len(stack.grid)))
+            one.judged(
+                posterior.scene(walk),
+                method.views,
+                VerdictContext(looks=seen.astype(np.float64), grid=len(stack.grid)),
+            )
             for trail, posterior, one in zip(trails, posteriors, pictures, strict=True)
             for walk in range(len(starts))
             for seen in (np.unique(trail.positions[walk, :steps]),)

@@ -428,7 +428,8 @@ class FocusJob:
             context = VerdictContext(self.risk)
         else:
             looks, which = np.unique(at, return_index=True)
-            blocks, context = blocks.at(which), VerdictContext(self.risk, looks, posterior.positions)
+            blocks = blocks.at(which)
+            context = VerdictContext(self.risk, looks.astype(np.float64), posterior.positions)
         return judge(answer, blocks, found.exposure, posterior, context)
 
     def _result(

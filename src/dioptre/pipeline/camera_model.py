@@ -20,16 +20,19 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from dioptre.autofocus.controller import Halt, LensController
-from dioptre.autofocus.sweep import FrameScorer
 from dioptre.cameras.base import Camera, Frame, connect
 from dioptre.errors import CameraError, InputError
+from dioptre.focusing.arguments import DEFAULT_MEASURE
 from dioptre.focusing.inputs import cut
 from dioptre.focusing.result import Roi
+from dioptre.focusing.score_slices import slice_scores
 from dioptre.focusing.trace import Act
 from dioptre.grid import DIOPTRES, SLICE, FocusGrid
+from dioptre.methods import find_method
 from dioptre.pipeline.camera_fit import BlurGrowth, GrowthLine, fit_blur, fit_disparity
 from dioptre.pipeline.recording import places_of
 from dioptre.pipeline.settings import Sweep
+from dioptre.stack import VIEW_CODES
 from dioptre.store.manifest import write_file
 
 STEEP_PX: Final = 4.0  # of blur: there sharpness changes fast with the position
@@ -192,14 +195,16 @@ def _settling(drive: LensController, places: list[int], found: _Fits, roi: Roi |
         raise InputError("no slice shows how blurred it is")
     at = places[int(told[np.argmin(np.abs(diameters[told] - STEEP_PX))])]
     away = places[0] if at - places[0] > places[-1] - at else places[-1]
-    measure = FrameScorer(None)
+    measure = find_method(DEFAULT_MEASURE).build()
     drive.capture(away)
     scores: list[float] = []
     when: list[float] = []
     for _ in range(WATCHED):
         frame = drive.capture(at) if not scores else drive.again()
         when.append(drive.camera.clock())
-        scores.append(float(measure.scores(np.ascontiguousarray(cut(frame, roi))[None])[0]))
+        scores.append(
+            float(slice_scores(measure, np.ascontiguousarray(cut(frame, roi))[None], VIEW_CODES)[0])
+        )
     last = np.array(scores[WATCHED // 2 :])
     quiet = max(QUIET * float(last.std()), LEAST_QUIET * abs(float(last.mean())))
     loud = np.flatnonzero(np.abs(np.array(scores) - last.mean()) > quiet)
