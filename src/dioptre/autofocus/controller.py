@@ -7,9 +7,9 @@ itself: its thread ends as soon as the camera returns, and until then that camer
 So a run ends at most `patience` seconds after its timeout, and after going back to its start, for which the
 lens has `patience` seconds too, or twice as long as its slowest capture so far, if that is more.
 
-**What is promised about frames.** A capture that fails is tried once more. A frame that is the very same as
-the one before, although the lens was moved, is taken again. Whether a frame is as sharp as it should be is
-for others to say.
+**What is promised about frames.** A capture that fails is tried once more, whatever it raises but Ctrl-C. A
+frame that is the very same as the one before, although the lens was moved, is taken again. Whether a frame is
+as sharp as it should be is for others to say.
 """
 
 import math
@@ -17,13 +17,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 
 from dioptre.autofocus.lens_settings import LensMotion
-from dioptre.cameras.base import Camera, ConnectedCamera, Frame, connect, to_index
+from dioptre.cameras.base import ConnectedCamera, Frame, as_camera_error, connect, to_index
+from dioptre.cameras.frames import to_frame
 from dioptre.confidence.reasons import Reason
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 from dioptre.focusing.trace import Act, Step
@@ -49,7 +51,7 @@ class Worker:
     def __init__(self, camera: ConnectedCamera) -> None:
         self.camera = camera
         self.asked: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-        self.answer: tuple[Frame | None, BaseException | None] | None = None
+        self.answer: tuple[Any, BaseException | None] | None = None
         self.done = threading.Event()
         self.thread = threading.Thread(target=self._work, name="dioptre-capture", daemon=True)
         self.thread.start()
@@ -77,10 +79,11 @@ class Worker:
 _left: list[Worker] = []  # whose cameras have not come to an end
 
 
-def refuse_busy(camera: Camera) -> None:
-    """Raises CameraError if a capture of an earlier run is still under way."""
+def refuse_busy(camera: Any) -> None:
+    """Raises CameraError if a capture of an earlier run is still under way, InputError if it is no camera."""
+    own = connect(camera).camera
     _left[:] = [one for one in _left if one.thread.is_alive()]
-    if any(one.camera.camera is connect(camera).camera for one in _left):
+    if any(one.camera.camera is own for one in _left):
         raise CameraError("the camera has not come back from a capture of an earlier run")
 
 
@@ -254,7 +257,8 @@ class LensController:
 
     def _stop(self, patience: float) -> None:
         """Lets a running capture come to an end, or leaves the camera to itself."""
-        self.camera.abort()
+        with suppress(Exception):  # whatever it is, the capture may end all the same
+            self.camera.abort()
         if not self._worker.done.wait(patience):
             self.hung = True
 
@@ -303,30 +307,19 @@ class LensController:
             self._worker.thread.join()
 
 
-def _checked(worker: Worker, camera: Camera) -> Frame:
-    """Returns the frame that a worker has, if it is what the camera promises."""
+def _checked(worker: Worker, camera: ConnectedCamera) -> Frame:
+    """Returns the frame that a worker has.
+
+    Raises:
+        CameraError: If it has none, or not what the camera promises; also for whatever the capture raised.
+    """
     assert worker.answer is not None
-    frame, error = worker.answer
-    if error is not None:
+    picture, error = worker.answer
+    if isinstance(error, KeyboardInterrupt):
         raise error
-    fault = _fault_of(frame, (camera.views, *camera.shape))
-    if frame is None or fault is not None:
-        raise CameraError(f"the camera gave {fault}")
-    return frame
-
-
-def _fault_of(frame: Any, wanted: tuple[int, int, int]) -> str | None:
-    """Returns what is wrong with a frame and what was expected; None if nothing is."""
-    if not isinstance(frame, np.ndarray):
-        return f"no frame: {frame!r}"
-    if frame.shape != wanted:
-        return f"a frame of shape {frame.shape}, expected {wanted} (view, row, col)"
-    if frame.dtype != np.float32:
-        return f"a frame of dtype {frame.dtype}, expected float32, 0 black and 1 white"
-    finite = np.isfinite(frame)
-    if not finite.all():
-        return f"a frame of which {int((~finite).sum())} of {frame.size} pixels are not finite"
-    return None
+    if error is not None:
+        raise as_camera_error(error) from error
+    return to_frame(picture, (camera.views, *camera.shape))
 
 
 def _same(one: Frame, other: Frame) -> bool:

@@ -8,10 +8,12 @@ The contract, which tests/cameras/contract.py checks for every adapter:
 * **Units.** An index is one of `grid`, whose positions are in the driver's own order and unit (motor steps,
   micrometres, dioptres); `grid.nearer` says whether later ones focus nearer, where that is known. A frame is
   float32 (view, row, col), linear, 0 black and 1 white: one view is green (of two, their mean), two are left
-  and right. All frames have `views` and `shape`.
+  and right. All frames have `views` and `shape`. Whoever loops also takes what `dioptre.cameras.frames` makes
+  frames of: codes of 8 or 16 bits, and (row, col) for one view.
 * **Failure.** An index off the grid is an InputError, before anything moves. Hardware that fails raises
-  CameraError, one that does not answer in time CameraTimeoutError; nothing else is raised for it. After a
-  failure the lens may be anywhere, and the next capture may be tried.
+  CameraError, one that does not answer in time CameraTimeoutError; an adapter of ours raises nothing else for
+  it. A run takes whatever a capture raises as a failure. After one the lens may be anywhere, and the next
+  capture may be tried.
 * **Threads.** One thread uses a camera at a time.
 * **Closing.** A camera is a context manager if it holds hardware; loops do not close what they did not open.
 
@@ -29,19 +31,23 @@ what follows `<scheme>:` on the command line and may be empty. What it returns i
 manager. `dioptre.cameras.devices` holds the table of schemes.
 """
 
+import reprlib
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Shaped
 
-from dioptre.errors import InputError
+from dioptre.errors import CameraError, InputError
 from dioptre.grid import FocusGrid
 
 Frame = Float32[np.ndarray, "view row col"]
+Picture = Shaped[np.ndarray, "*view row col"]
+
+NEEDED: Final = ("grid", "views", "shape", "where", "capture")
 
 
 @runtime_checkable
@@ -68,7 +74,7 @@ class Camera(Protocol):
         """The centre of its frames in the whole field, (x, y) in [-1, 1]; None if they are all of it."""
         ...
 
-    def capture(self, index: int) -> Frame:
+    def capture(self, index: int) -> Picture:
         """Moves the lens to a position, waits until it has settled, and returns one frame."""
         ...
 
@@ -77,11 +83,14 @@ class Camera(Protocol):
 class ConnectedCamera:
     """A camera that answers every call: with defaults for what it does not have itself.
 
-    Its indices run from far to near, whichever way the driver's run.
+    Its indices run from far to near, whichever way the driver's run. What does not change was read once.
 
     Attributes:
         camera: The camera.
         grid: Where the lens can go, far to near.
+        views: 1 for green, 2 for left and right.
+        shape: Rows and columns of a frame.
+        where: The centre of its frames in the whole field; None if they are all of it.
         near_first: Whether the driver's own order is the other one.
         abort: Stops a move or an exposure: a running capture raises CameraError soon. By default nothing.
         clock: Returns seconds from any moment on.
@@ -89,27 +98,15 @@ class ConnectedCamera:
 
     camera: Camera
     grid: FocusGrid
+    views: int
+    shape: tuple[int, int]
+    where: tuple[float, float] | None
     near_first: bool
     abort: Callable[[], None]
     clock: Callable[[], float]
 
-    @property
-    def views(self) -> int:
-        """1 for green, 2 for left and right."""
-        return self.camera.views
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of a frame."""
-        return self.camera.shape
-
-    @property
-    def where(self) -> tuple[float, float] | None:
-        """The centre of its frames in the whole field; None if they are all of it."""
-        return self.camera.where
-
-    def capture(self, index: int) -> Frame:
-        """Moves the lens to a position, waits until it has settled, and returns one frame."""
+    def capture(self, index: int) -> Any:
+        """Moves the lens to a position, waits until it has settled, and returns what the camera gives."""
         return self.camera.capture(len(self.grid) - 1 - index if self.near_first else index)
 
 
@@ -119,18 +116,54 @@ def connect(camera: Any, grid: FocusGrid | None = None) -> ConnectedCamera:
     Args:
         camera: The camera.
         grid: Its grid with what else is known of it, in the driver's order; as it says itself by default.
+
+    Raises:
+        InputError: If it is no camera; the sentence says what is missing, or what is wrong.
     """
     if isinstance(camera, ConnectedCamera):
         return camera
+    _check(camera)
     told = camera.grid if grid is None else grid
     own_clock = hasattr(camera, "seconds")
     return ConnectedCamera(
         camera,
         told if told.far_to_near else told.turned(),
+        int(camera.views),
+        (int(camera.shape[0]), int(camera.shape[1])),
+        camera.where,
         not told.far_to_near,
         getattr(camera, "abort", lambda: None),
         (lambda: float(camera.seconds)) if own_clock else time.monotonic,
     )
+
+
+def _check(camera: Any) -> None:
+    """Raises InputError if something is no camera."""
+    for name in NEEDED:
+        if not hasattr(camera, name):
+            raise InputError(f"a camera has {', '.join(NEEDED)}; {type(camera).__name__} has no {name}")
+    if not isinstance(camera.grid, FocusGrid):
+        raise InputError(
+            f"the grid of a camera is a FocusGrid, such as FocusGrid(range(0, 1001, 10), 'steps'), not "
+            f"{reprlib.repr(camera.grid)}"
+        )
+    if camera.views not in (1, 2):
+        raise InputError(f"the views of a camera are 1 (green) or 2 (left and right), not {camera.views!r}")
+    shape = camera.shape
+    if not (isinstance(shape, tuple | list) and len(shape) == 2 and all(_is_length(one) for one in shape)):
+        raise InputError(f"the shape of a camera is (rows, columns) of a frame, not {shape!r}")
+
+
+def _is_length(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and bool(value >= 1)
+
+
+def as_camera_error(error: BaseException) -> CameraError:
+    """Returns what a person's class raised as a CameraError, its class and its text in a sentence."""
+    if isinstance(error, CameraError):
+        return error
+    text = " ".join(str(error).split())
+    return CameraError(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 class OpenedCamera(Camera, AbstractContextManager["OpenedCamera"], Protocol):
