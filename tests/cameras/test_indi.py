@@ -44,6 +44,9 @@ class TestFakeIndi(CameraContract):
         assert isinstance(camera, IndiCamera)
         return camera._client.vector("Motor", "ABS_FOCUS_POSITION").number("FOCUS_ABSOLUTE_POSITION")
 
+    def lens_at(self, camera: Camera) -> float | None:
+        return float(str(self.position_of(camera)))
+
 
 # What is sent and what comes
 
@@ -57,6 +60,12 @@ def test_an_index_is_a_position_and_a_frame_is_of_there() -> None:
             assert position_in(camera.capture(index)) == 100 * index
             assert camera.header["FOCUSPOS"] == 100 * index
         assert server.moves == [300, 700, 300]
+
+
+def test_between_positions_it_goes_to_the_nearest_whole_step() -> None:
+    with FakeIndi() as server, opened(server) as camera:
+        assert position_in(camera.capture_at(366.6)) == 367
+        assert server.moves == [367]
 
 
 def test_names_may_be_left_out_where_there_is_one_of_each() -> None:

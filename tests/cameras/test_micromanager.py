@@ -58,6 +58,10 @@ class TestDemo(CameraContract):
         assert isinstance(camera, MicroManagerCamera)
         return camera.core.getPosition()
 
+    def lens_at(self, camera: Camera) -> float | None:
+        assert isinstance(camera, MicroManagerCamera)
+        return camera.core.getPosition()
+
 
 class TestReplayed(CameraContract):
     @pytest.fixture
@@ -65,6 +69,10 @@ class TestReplayed(CameraContract):
         return replayed
 
     def position_of(self, camera: Camera) -> object:
+        assert isinstance(camera, MicroManagerCamera)
+        return camera.core.getPosition()
+
+    def lens_at(self, camera: Camera) -> float | None:
         assert isinstance(camera, MicroManagerCamera)
         return camera.core.getPosition()
 

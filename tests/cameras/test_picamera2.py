@@ -61,6 +61,10 @@ class TestPiCamera(CameraContract):
         assert isinstance(camera, PiCamera)
         return camera._camera.moves[-1]
 
+    def lens_at(self, camera: Camera) -> float | None:
+        assert isinstance(camera, PiCamera)
+        return camera._camera.moves[-1][1]
+
 
 def test_positions_are_dioptres_from_infinity_to_near(camera: PiCamera) -> None:
     assert camera.grid == FocusGrid(range(16), "dioptres")

@@ -50,26 +50,26 @@ class Worker:
 
     def __init__(self, camera: ConnectedCamera) -> None:
         self.camera = camera
-        self.asked: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self.asked: queue.SimpleQueue[float | None] = queue.SimpleQueue()
         self.answer: tuple[Any, BaseException | None] | None = None
         self.done = threading.Event()
         self.thread = threading.Thread(target=self._work, name="dioptre-capture", daemon=True)
         self.thread.start()
 
     def _work(self) -> None:
-        while (index := self.asked.get()) is not None:
+        while (position := self.asked.get()) is not None:
             try:
-                self.answer = self.camera.capture(index), None
+                self.answer = self.camera.capture_at(position), None
             except BaseException as error:  # whatever it is, whoever waits is told
                 self.answer = None, error
             self.done.set()
         self.done.set()
 
-    def ask(self, index: int) -> None:
+    def ask(self, position: float) -> None:
         """Begins a capture."""
         self.answer = None
         self.done.clear()
-        self.asked.put(index)
+        self.asked.put(position)
 
     def close(self) -> None:
         """Ends the thread, as soon as no capture runs."""
@@ -96,9 +96,9 @@ class LensController:
         motion: How the lens moves.
         cancelled: Set by anyone to end the run.
         on_step: Told every step, as soon as all of it is known.
-        on_frame: Shown every frame that counts, and where it was taken.
+        on_frame: Shown every frame that counts, and the index where it was taken.
         steps: What was done.
-        at: Where the lens was sent last and has arrived; None if nobody knows.
+        position: Where the lens was sent last and has arrived; None if nobody knows.
         hung: Whether the camera was left to itself.
         act: Why frames are taken.
     """
@@ -108,7 +108,7 @@ class LensController:
     cancelled: threading.Event
     on_step: OnStep | None = None
     steps: list[Step] = field(default_factory=list)
-    at: int | None = None
+    position: float | None = None
     hung: bool = False
     act: Act = Act.LOOK
     on_frame: Callable[[int, Frame], None] | None = None
@@ -143,17 +143,30 @@ class LensController:
         """The camera's."""
         return self.camera.where
 
+    @property
+    def at(self) -> int | None:
+        """The index of the position of the grid at which the lens is, or nearest to it."""
+        return None if self.position is None else self.camera.index_near(self.position)
+
+    @at.setter
+    def at(self, index: int | None) -> None:
+        self.position = None if index is None else float(self.grid.positions[index])
+
     def capture(self, index: int) -> Frame:
-        """Returns a frame at a position within the limits, taken as the settings say.
+        """Returns a frame at an index within the limits; raises what `capture_at` does."""
+        return self.capture_at(float(self.grid.positions[to_index(index, self.grid)]))
+
+    def capture_at(self, position: float | int) -> Frame:
+        """Returns a frame at a position within the limits, or the nearest that there is, as the settings say.
 
         Raises:
             InputError: If the position is outside the limits; nothing has moved.
             Halt: If the run is cancelled, its time is up, or the camera fails.
         """
-        at, (first, last) = to_index(index, self.grid), self.limits
-        if not first <= at <= last:
-            raise InputError(f"the lens goes to {self._at(first)} to {self._at(last)}, not to {self._at(at)}")
-        moved, before = at != self.at, self._last
+        at, (first, last) = self.camera.place(position), self.grid.positions[list(self.limits)].tolist()
+        if not min(first, last) <= at <= max(first, last):
+            raise InputError(f"the lens goes to {first:g} to {last:g}, not to {at:g}")
+        moved, before = at != self.position, self._last
         aside = self._aside(at)
         if aside is not None:
             self._take(aside, Act.APPROACH)
@@ -168,11 +181,13 @@ class LensController:
             frame = self._take(at, Act.AGAIN)
             if _same(frame, before):
                 raise Halt(
-                    Reason.STALE_FRAME,
-                    f"at {self._at(at)} the camera gave the frame of another position twice",
+                    Reason.STALE_FRAME, f"at {at:g} the camera gave the frame of another position twice"
                 )
+        return self._shown(at, frame)
+
+    def _shown(self, at: float, frame: Frame) -> Frame:
         if self.on_frame is not None:
-            self.on_frame(at, frame)
+            self.on_frame(self.camera.index_near(at), frame)
         return frame
 
     @property
@@ -181,54 +196,46 @@ class LensController:
         rising = len(self.grid) < 2 or self.grid.positions[-1] > self.grid.positions[0]
         return int(np.sign(self.motion.backlash)) * (1 if rising else -1)
 
-    def _aside(self, at: int) -> int | None:
+    def _aside(self, at: float) -> float | None:
         """Returns where the lens goes first, so that it arrives from the right side; None if it does."""
-        slack, positions = self.motion.backlash, self.grid.positions
-        if slack == 0 or self.at == at:
+        slack, (first, last) = self.motion.backlash, self.limits
+        if slack == 0 or self.position == at:
             return None
-        if self.at is not None and (positions[at] - positions[self.at]) * slack > 0:
+        if self.position is not None and (at - self.position) * slack > 0:
             return None
-        first, last = self.limits
-        before = (positions[at] - positions[first : last + 1]) * math.copysign(1.0, slack)
+        places = self.grid.positions[first : last + 1]
+        before = (at - places) * math.copysign(1.0, slack)
         enough = before >= abs(slack) * (1 - 1e-9)
-        aside = first + int(np.argmin(np.where(enough, before, np.inf)) if enough.any() else before.argmax())
-        return None if aside in (at, self.at) else aside
+        best = np.argmin(np.where(enough, before, np.inf)) if enough.any() else before.argmax()
+        aside = float(places[best])
+        return None if before[best] <= 0 or aside == self.position else aside
 
     def again(self) -> Frame:
         """Returns another frame where the lens is."""
-        assert self.at is not None
-        frame = self._take(self.at, Act.AGAIN)
-        if self.on_frame is not None:
-            self.on_frame(self.at, frame)
-        return frame
+        assert self.position is not None
+        return self._shown(self.position, self._take(self.position, Act.AGAIN))
 
-    def _take(self, at: int, act: Act) -> Frame:
+    def _take(self, at: float, act: Act) -> Frame:
         for attempt in range(TRIES):
             self._check_time()
             began = time.monotonic()
             try:
                 frame = self._wait(at)
             except CameraError as error:
-                self.at = None
+                self.position = None
                 if attempt == TRIES - 1:
-                    raise Halt(
-                        Reason.CAMERA_FAILED, f"at {self._at(at)} the camera failed twice: {error}"
-                    ) from error
+                    raise Halt(Reason.CAMERA_FAILED, f"at {at:g} the camera failed twice: {error}") from error
                 self._record(at, Act.AGAIN, began, f"failed: {error}")
                 continue
             self._record(at, act, began)
-            self.at, self._last = at, frame
+            self.position, self._last = at, frame
             return frame
         raise AssertionError("unreachable")
 
-    def _record(self, at: int, act: Act, began: float, note: str = "") -> None:
-        now, position = time.monotonic(), float(self.grid.positions[at])
+    def _record(self, at: float, act: Act, began: float, note: str = "") -> None:
+        now, index = time.monotonic(), self.camera.index_near(at)
         self.tell()
-        self.steps.append(Step(act, at, position, self.grid.unit, now - self.began, now - began, note=note))
-
-    def _at(self, index: int) -> str:
-        """Returns a position as its user counts it."""
-        return f"{self.grid.positions[index]:g}"
+        self.steps.append(Step(act, index, at, self.grid.unit, now - self.began, now - began, note=note))
 
     def amend(self, **known: Any) -> None:
         """Adds to the last step what has become known of it."""
@@ -242,7 +249,7 @@ class LensController:
                 step = self.steps[self._told - 1]
                 self.on_step(step.turned(len(self.grid)) if self.camera.near_first else step)
 
-    def _wait(self, at: int) -> Frame:
+    def _wait(self, at: float) -> Frame:
         """Returns what a capture gives, if it ends before the run does."""
         worker = self._worker
         worker.ask(at)
@@ -250,7 +257,7 @@ class LensController:
             while not worker.done.wait(POLL_S):
                 self._check_time()
         except BaseException:  # also Ctrl-C
-            self.at = None
+            self.position = None
             self._stop(self.motion.patience)
             raise
         return _checked(worker, self.camera)
@@ -278,23 +285,23 @@ class LensController:
         """Sends the lens to a position after a run has ended, come what may; returns what went wrong."""
         if self.hung:
             return "the camera has not come back: nobody knows where the lens is"
-        if self.at == index:
+        position = float(self.grid.positions[index])
+        if self.position == position:
             return ""
         slowest = max((one.took for one in self.steps), default=0.0)
         patience = max(self.motion.patience, 2 * slowest)
         began = time.monotonic()
         try:
-            self._worker.ask(index)
+            self._worker.ask(position)
             if not self._worker.done.wait(patience):
-                self.at = None
                 self._stop(self.motion.patience)
                 raise CameraTimeoutError(f"no answer after {patience:.1f} s")
             _checked(self._worker, self.camera)
         except CameraError as error:
-            self.at = None
-            return f"the lens could not be sent back to {self._at(index)}: {error}"
-        self._record(index, Act.RETURN, began)
-        self.at = index
+            self.position = None
+            return f"the lens could not be sent back to {position:g}: {error}"
+        self._record(position, Act.RETURN, began)
+        self.position = position
         return ""
 
     def close(self) -> None:

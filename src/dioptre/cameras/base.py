@@ -19,6 +19,10 @@ The contract, which tests/cameras/contract.py checks for every adapter:
 
 What a camera may have beside that:
 
+* **Between positions.** With `continuous = True`, `capture_at(position)` does what `capture` does, at any
+  position between the ends of the grid, in its unit; `capture(index)` is `capture_at(grid.positions[index])`.
+  What is no such position is an InputError, before anything moves. The lens goes there within the driver's
+  smallest move, `step` if it is known.
 * **Own time.** `seconds` counts from any moment on; of a camera that takes no time, what it would have taken.
 * **Stopping.** `abort()` may be called from another thread while a capture runs: it stops the move or the
   exposure as soon as the hardware can, and the running capture raises CameraError soon. Without one running
@@ -31,6 +35,7 @@ what follows `<scheme>:` on the command line and may be empty. What it returns i
 manager. `dioptre.cameras.devices` holds the table of schemes.
 """
 
+import math
 import reprlib
 import time
 from collections.abc import Callable
@@ -91,7 +96,10 @@ class ConnectedCamera:
         views: 1 for green, 2 for left and right.
         shape: Rows and columns of a frame.
         where: The centre of its frames in the whole field; None if they are all of it.
+        continuous: Whether the lens also goes between the positions of the grid.
+        step: The smallest move between them, in the unit of the grid; 0 if any is possible.
         near_first: Whether the driver's own order is the other one.
+        renamed: Whether its user has said other positions than it has itself.
         abort: Stops a move or an exposure: a running capture raises CameraError soon. By default nothing.
         clock: Returns seconds from any moment on.
     """
@@ -101,13 +109,48 @@ class ConnectedCamera:
     views: int
     shape: tuple[int, int]
     where: tuple[float, float] | None
+    continuous: bool
+    step: float
     near_first: bool
+    renamed: bool
     abort: Callable[[], None]
     clock: Callable[[], float]
 
     def capture(self, index: int) -> Any:
         """Moves the lens to a position, waits until it has settled, and returns what the camera gives."""
         return self.camera.capture(len(self.grid) - 1 - index if self.near_first else index)
+
+    def capture_at(self, position: float | int) -> Any:
+        """Does the same at a position in the unit of the grid, or at the nearest that there is."""
+        if not self.continuous:
+            return self.capture(self.index_near(position))
+        own: Any = self.camera
+        return own.capture_at(self._own(self.place(position)))
+
+    def index_near(self, position: float | int) -> int:
+        """Returns the index of the position of the grid that is nearest to one."""
+        return round(float(self.grid.position_to_index(position)))
+
+    def place(self, position: float | int) -> float:
+        """Returns where the lens comes to stand when it is sent to a position: whole moves from the grid's.
+
+        Raises:
+            InputError: If it is no number, or beyond the ends of the grid.
+        """
+        wanted = self.grid.check(position)
+        near = float(self.grid.positions[self.index_near(wanted)])
+        if not self.continuous:
+            return near
+        over = math.remainder(wanted - near, self.step) if self.step else 0.0
+        low, high = sorted(self.grid.positions[[0, -1]].tolist())
+        return min(max(wanted - over, low), high)
+
+    def _own(self, position: float) -> float:
+        """Returns a position as the camera counts it, where its user has said other ones."""
+        if not self.renamed:
+            return position
+        own, index = self.camera.grid, float(self.grid.position_to_index(position))
+        return float(own.index_to_position(len(own) - 1 - index if self.near_first else index))
 
 
 def connect(camera: Any, grid: FocusGrid | None = None) -> ConnectedCamera:
@@ -131,7 +174,10 @@ def connect(camera: Any, grid: FocusGrid | None = None) -> ConnectedCamera:
         int(camera.views),
         (int(camera.shape[0]), int(camera.shape[1])),
         camera.where,
+        bool(getattr(camera, "continuous", False)),
+        float(getattr(camera, "step", 0.0)) * _length(told) / _length(camera.grid),
         not told.far_to_near,
+        not np.array_equal(told.positions, camera.grid.positions),
         getattr(camera, "abort", lambda: None),
         (lambda: float(camera.seconds)) if own_clock else time.monotonic,
     )
@@ -142,6 +188,8 @@ def _check(camera: Any) -> None:
     for name in NEEDED:
         if not hasattr(camera, name):
             raise InputError(f"a camera has {', '.join(NEEDED)}; {type(camera).__name__} has no {name}")
+    if getattr(camera, "continuous", False) and not hasattr(camera, "capture_at"):
+        raise InputError(f"a continuous camera has capture_at(position); {type(camera).__name__} has not")
     if not isinstance(camera.grid, FocusGrid):
         raise InputError(
             f"the grid of a camera is a FocusGrid, such as FocusGrid(range(0, 1001, 10), 'steps'), not "
@@ -152,6 +200,10 @@ def _check(camera: Any) -> None:
     shape = camera.shape
     if not (isinstance(shape, tuple | list) and len(shape) == 2 and all(_is_length(one) for one in shape)):
         raise InputError(f"the shape of a camera is (rows, columns) of a frame, not {shape!r}")
+
+
+def _length(grid: FocusGrid) -> float:
+    return float(abs(grid.positions[-1] - grid.positions[0])) or 1.0
 
 
 def _is_length(value: Any) -> bool:

@@ -62,6 +62,8 @@ class IndiCamera(Held):
     """
 
     views = 1
+    continuous = True
+    step = 1.0  # focusers count whole steps
 
     def __init__(
         self,
@@ -134,7 +136,11 @@ class IndiCamera(Held):
 
     def capture(self, index: int) -> Frame:
         """Moves the focuser, and returns a frame that was exposed there."""
-        steps = float(self.grid.positions[to_index(index, self.grid)])
+        return self.capture_at(float(self.grid.positions[to_index(index, self.grid)]))
+
+    def capture_at(self, position: float | int) -> Frame:
+        """Does the same at a position in whole steps, the nearest one."""
+        steps = float(round(self.grid.check(position)))
         try:
             self._client.begin()
             return self._look(steps)

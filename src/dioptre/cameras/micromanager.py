@@ -63,6 +63,7 @@ class MicroManagerCamera(Held):
 
     views = 1
     where = None
+    continuous = True
 
     def __init__(
         self,
@@ -126,10 +127,14 @@ class MicroManagerCamera(Held):
 
     def capture(self, index: int) -> Frame:
         """Moves the stage, and returns a frame that was exposed after it had arrived."""
-        at = to_index(index, self.grid)
+        return self.capture_at(float(self.grid.positions[to_index(index, self.grid)]))
+
+    def capture_at(self, position: float | int) -> Frame:
+        """Does the same at a position in micrometres."""
+        z_um = self.grid.check(position)
         self._stop.begin()
         with translated("Micro-Manager"):
-            self._move(float(self.grid.positions[at]))
+            self._move(z_um)
             self._check_abort()
             self.core.snapImage()
             image = self.core.getImage()

@@ -54,6 +54,7 @@ class PiCamera(Held):
 
     views = 1
     where = None
+    continuous = True
 
     def __init__(
         self,
@@ -103,7 +104,11 @@ class PiCamera(Held):
 
     def capture(self, index: int) -> Frame:
         """Moves the lens, and returns a frame that was exposed there after it had settled."""
-        dioptres = float(self.grid.positions[to_index(index, self.grid)])
+        return self.capture_at(float(self.grid.positions[to_index(index, self.grid)]))
+
+    def capture_at(self, position: float | int) -> Frame:
+        """Does the same at a position in dioptres."""
+        dioptres = self.grid.check(position)
         self._stop.begin()
         with translated("Picamera2"):
             self._camera.set_controls({"AfMode": self._manual, "LensPosition": dioptres})
