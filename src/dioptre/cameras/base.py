@@ -1,4 +1,4 @@
-"""Camera: what a lens loop needs of a camera with a motorised lens.
+"""Camera and Lens: what a lens loop needs of a camera with a motorised lens.
 
 The contract, which tests/cameras/contract.py checks for every adapter:
 
@@ -28,11 +28,18 @@ What a camera may have beside that:
   exposure as soon as the hardware can, and the running capture raises CameraError soon. Without one running
   it does nothing. After it, the next capture may be tried.
 
+**Camera and lens are two devices** where any two are paired (`dioptre.cameras.pair`). A `Lens` has `limits`,
+its lowest and highest position, `unit`, and `move(position)`, which returns when the lens stands still there.
+What it may have beside that: `position()`, where it is, which is then checked after every move; `step`, its
+smallest move; and `abort()`, as above. The pictures come from any callable that returns one that was exposed
+after the call. A module of Python is a lens, too, if it has these names.
+
 `connect` asks a camera once which of these it has; who uses a camera uses what `connect` returns.
 
 An adapter is a module `dioptre.cameras.<scheme>` with `open_device(address) -> Device`, where the address is
 what follows `<scheme>:` on the command line and may be empty. What it returns is a camera and a context
-manager. `dioptre.cameras.devices` holds the table of schemes.
+manager. Where one half of it can be used alone, it has `open_source(address)`, which returns a callable, or
+`open_lens(address) -> Lens`, both context managers. `dioptre.cameras.devices` holds the table of schemes.
 """
 
 import math
@@ -81,6 +88,25 @@ class Camera(Protocol):
 
     def capture(self, index: int) -> Picture:
         """Moves the lens to a position, waits until it has settled, and returns one frame."""
+        ...
+
+
+@runtime_checkable
+class Lens(Protocol):
+    """Something that moves a lens, whoever takes the pictures; the module says what it may have beside."""
+
+    @property
+    def limits(self) -> tuple[float | int, float | int]:
+        """The lowest and the highest position, in its unit."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What positions are counted in: steps, um, or any word."""
+        ...
+
+    def move(self, position: float) -> None:
+        """Moves to a position, and returns when the lens stands still there."""
         ...
 
 

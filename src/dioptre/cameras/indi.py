@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from dioptre.cameras.base import Frame, to_index
-from dioptre.cameras.device_base import Held, split_address
+from dioptre.cameras.device_base import POSITIONS, Held, split_address
 from dioptre.cameras.fits import Cards, Counts, read_fits
 from dioptre.cameras.indi_client import Blob, IndiClient, LostError
 from dioptre.cameras.indi_devices import (
@@ -45,7 +45,6 @@ from dioptre.stacks.bayer import GREENS, mean_green
 
 PORT: Final = 7624  # INDI's own
 UNIT: Final = "steps"
-POSITIONS: Final = 1001  # over a focuser's whole way
 TIMEOUT_S: Final = 30.0
 EXPOSURE_S: Final = 1.0
 EXPOSURES: Final = 3  # at most, before a camera that only sends pictures from elsewhere is given up
