@@ -8,7 +8,7 @@
     camera_presets makes of camera as thin lenses, by name
 
     indi           telescopes: indi_client speaks the protocol, indi_messages and fits read what comes,
-                   indi_devices finds and connects what there is
+                   indi_devices finds and connects what there is, indi_ccd and indi_focuser are its halves
     micromanager   microscopes; micromanager_engine focuses within an acquisition, micromanager_replay is a
                    recorded stack as a camera and a stage
     picamera2      Raspberry Pi cameras

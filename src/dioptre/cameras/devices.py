@@ -48,7 +48,11 @@ SCHEMES: Final[Mapping[str, Scheme]] = {
     for one in (
         Scheme("replay:STACK", "a recorded stack"),
         Scheme("simulated:SEED", "a simulated phone before a random scene"),
-        Scheme("indi:HOST:PORT/CCD/FOCUSER", "a telescope's camera and focuser on an INDI server"),
+        Scheme(
+            "indi:HOST:PORT/CCD/FOCUSER",
+            "a telescope's camera and focuser on an INDI server",
+            lens="indi:HOST:PORT//FOCUSER",
+        ),
         Scheme("micromanager:demo", "Micro-Manager's demo devices, or those of micromanager:CFG"),
         Scheme("picamera2", "a Raspberry Pi camera"),
         Scheme("opencv:0", "a webcam with a focus motor"),
