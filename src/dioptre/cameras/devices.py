@@ -53,7 +53,11 @@ SCHEMES: Final[Mapping[str, Scheme]] = {
             "a telescope's camera and focuser on an INDI server",
             lens="indi:HOST:PORT//FOCUSER",
         ),
-        Scheme("micromanager:demo", "Micro-Manager's demo devices, or those of micromanager:CFG"),
+        Scheme(
+            "micromanager:demo",
+            "Micro-Manager's demo devices, or those of micromanager:CFG",
+            lens="micromanager:CFG",
+        ),
         Scheme("picamera2", "a Raspberry Pi camera"),
         Scheme("opencv:0", "a webcam with a focus motor"),
         Scheme(f"{PAIR}:CAMERA+LENS", "any camera and any lens as one"),
