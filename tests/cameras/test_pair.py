@@ -14,7 +14,7 @@ from dioptre.cameras.simulated import SimulatedCamera, draw_camera
 from dioptre.confidence.reasons import Reason
 from dioptre.errors import CameraError, InputError
 from dioptre.grid import FocusGrid
-from tests.autofocus.lens_world import LensCamera
+from tests.autofocus.lens_world import Continuous, LensCamera
 from tests.cameras.contract import CameraContract
 
 
@@ -122,6 +122,16 @@ def test_a_camera_of_ours_takes_pictures_with_its_own_lens_in_the_middle() -> No
     camera.capture_at(12.5)
     assert (camera.views, camera.where, motor.moves) == (2, phone.where, [12.5])
     assert set(phone.visited) == {24}
+
+
+def test_a_camera_of_ours_moves_its_lens_for_another_and_its_pictures_are_dropped() -> None:
+    coarse, fine = LensCamera(), Continuous()
+    one = PairedCamera(lambda: np.full((8, 8), coarse.at / 48, np.float32), coarse)
+    assert one.grid == FocusGrid(range(49))
+    assert one.capture_at(17).mean() == pytest.approx(17 / 48)
+    other = PairedCamera(lambda: np.full((8, 8), fine.at / 48, np.float32), fine)
+    assert (len(other.grid), other.step) == (481, 0.1)
+    assert other.capture_at(17.3).mean() == pytest.approx(17.3 / 48)
 
 
 def test_a_pair_is_focused() -> None:
@@ -272,6 +282,7 @@ def test_what_is_no_pair_is_said(address: str) -> None:
         open_device(address)
 
 
-def test_a_device_whose_lens_cannot_move_alone_is_said() -> None:
-    with pytest.raises(InputError, match=r"a lens of its own is one of FILE.py:NAME.*, not 'simulated:1'"):
-        open_device("replay:x+simulated:1", "simulated:1")
+def test_the_lens_of_a_simulated_phone_moves_for_another_camera() -> None:
+    with open_device("simulated:1,target,32", "simulated:2,target,32") as camera:
+        assert (camera.grid.unit, camera.grid.positions[-1], camera.views) == ("slice", 48, 2)
+        assert camera.capture(7).shape == (2, 32, 32)

@@ -163,7 +163,7 @@ def test_a_lens_of_ones_own_does_what_its_page_shows(
     ("lens", "sentence"),
     [
         (["--lens", "nowhere.py:move"], "there is no nowhere.py"),
-        (["--lens", "simulated:2"], "a lens of its own is one of FILE.py:NAME"),
+        (["--lens", "webcam:2"], "a device is one of replay:STACK"),
         (["--lens", "bare.py:move", "--unit", "um"], "nobody has told the limits of bare.py:move: "),
         (["--lens", "bare.py:move", "--limits", "0,5"], "nobody has told the unit of bare.py:move: "),
         (["--unit", "um"], "a unit is told of a lens of your own, which simulated:1"),

@@ -201,7 +201,7 @@ def connect(camera: Any, grid: FocusGrid | None = None) -> ConnectedCamera:
         (int(camera.shape[0]), int(camera.shape[1])),
         camera.where,
         bool(getattr(camera, "continuous", False)),
-        float(getattr(camera, "step", 0.0)) * _length(told) / _length(camera.grid),
+        float(getattr(camera, "step", 0.0)) * (_length(told) / _length(camera.grid)),
         not told.far_to_near,
         not np.array_equal(told.positions, camera.grid.positions),
         getattr(camera, "abort", lambda: None),

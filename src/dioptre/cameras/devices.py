@@ -30,12 +30,10 @@ class Scheme:
     Attributes:
         form: How its addresses look.
         what: What it is, in a few words.
-        lens: How the address of its lens alone looks; empty if that cannot move alone.
     """
 
     form: str
     what: str
-    lens: str = ""
 
     @property
     def name(self) -> str:
@@ -48,16 +46,8 @@ SCHEMES: Final[Mapping[str, Scheme]] = {
     for one in (
         Scheme("replay:STACK", "a recorded stack"),
         Scheme("simulated:SEED", "a simulated phone before a random scene"),
-        Scheme(
-            "indi:HOST:PORT/CCD/FOCUSER",
-            "a telescope's camera and focuser on an INDI server",
-            lens="indi:HOST:PORT//FOCUSER",
-        ),
-        Scheme(
-            "micromanager:demo",
-            "Micro-Manager's demo devices, or those of micromanager:CFG",
-            lens="micromanager:CFG",
-        ),
+        Scheme("indi:HOST:PORT/CCD/FOCUSER", "a telescope's camera and focuser on an INDI server"),
+        Scheme("micromanager:demo", "Micro-Manager's demo devices, or those of micromanager:CFG"),
         Scheme("picamera2", "a Raspberry Pi camera"),
         Scheme("opencv:0", "a webcam with a focus motor"),
         Scheme(f"{PAIR}:CAMERA+LENS", "any camera and any lens as one"),
@@ -110,31 +100,29 @@ def open_pair(
     held = ExitStack()
     try:
         moved = _kept(open_lens(lens, limits, unit), held)
-        if unit is not None and moved.unit != unit:
-            raise InputError(f"the lens {lens} counts in {moved.unit}, not in {unit}")
-        return PairedCamera(_kept(open_source(camera), held), moved, closes=held.close)
+        paired = PairedCamera(_kept(open_source(camera), held), moved, closes=held.close)
+        if unit not in (None, paired.grid.unit):
+            raise InputError(f"the lens {lens} counts in {paired.grid.unit}, not in {unit}")
     except BaseException:
         held.close()
         raise
+    return paired
 
 
 def open_source(address: str) -> Any:
-    """Returns a callable that takes pictures, or a camera whose lens shall stand still."""
-    if is_own(address):
-        return load_own(address)
-    opened = getattr(_adapter(address), "open_source", None)
-    return open_device(address) if opened is None else opened(_rest(address))
+    """Returns a callable that takes pictures, or a camera, whose lens shall stand still."""
+    return load_own(address) if is_own(address) else _open_half(address, "open_source")
 
 
 def open_lens(address: str, limits: Sequence[float | int] | None = None, unit: str | None = None) -> Any:
-    """Returns a lens; its limits and unit as told, if it does not tell them."""
-    if is_own(address):
-        return load_lens(address, limits, unit)
-    module = _adapter(address)
-    if not hasattr(module, "open_lens"):
-        forms = ", ".join(["FILE.py:NAME", *(one.lens for one in SCHEMES.values() if one.lens)])
-        raise InputError(f"a lens of its own is one of {forms}, not {address!r}")
-    return module.open_lens(_rest(address))
+    """Returns a lens, or a camera, whose pictures nobody wants; limits and unit as told, if it tells none."""
+    return load_lens(address, limits, unit) if is_own(address) else _open_half(address, "open_lens")
+
+
+def _open_half(address: str, how: str) -> Any:
+    """Returns half of a device if it can be opened by halves, or else all of it."""
+    opened = getattr(_adapter(address), how, None)
+    return open_device(address) if opened is None else opened(_rest(address))
 
 
 def split_pair(address: str) -> tuple[str, str]:

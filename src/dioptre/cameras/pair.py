@@ -5,7 +5,7 @@
 
 `pair:CAMERA+LENS` pairs two addresses; each is a device of ours, of which only this half is used, or
 `FILE.py:NAME` (`dioptre.cameras.own_file`). A device that cannot be opened by halves takes its pictures with
-its own lens in the middle of its way.
+its own lens in the middle of its way, or moves its lens and drops its own pictures.
 
 Pictures are as `dioptre.cameras.frames` takes them. The grid leads from one of the lens's limits to the other
 in 1001 positions, or in as many whole steps if these are fewer; the lens goes between them, too.
@@ -20,7 +20,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from dioptre.cameras.base import Camera, Frame, Lens, as_camera_error, to_index
+from dioptre.cameras.base import (
+    Camera,
+    ConnectedCamera,
+    Frame,
+    Lens,
+    as_camera_error,
+    connect,
+    to_index,
+)
 from dioptre.cameras.device_base import POSITIONS, Held, Stop
 from dioptre.cameras.frames import to_frame
 from dioptre.errors import CameraError, InputError
@@ -52,7 +60,7 @@ class PairedCamera(Held):
 
         Args:
             camera: A callable that returns a picture; or a camera, whose own lens then stays in the middle.
-            lens: Moves the lens (`dioptre.Lens`).
+            lens: Moves the lens (`dioptre.Lens`); or a camera, whose own pictures are then dropped.
             positions: Of the lens, rising or falling; by default 1001 over its limits, or its whole steps.
             closes: What closing does; by default nothing, as both belong to whoever made them.
 
@@ -60,10 +68,10 @@ class PairedCamera(Held):
             InputError: If one of them is not what is needed, or these are no positions.
             CameraError: If there is no picture.
         """
-        self._source, self._lens = to_source(camera), _checked(lens)
+        self._source, self._lens = to_source(camera), _checked(to_lens(lens))
         self._stop, self._closes = Stop(), closes
-        self.step = float(getattr(lens, "step", 0.0))
-        self.grid = grid_of(lens, self.step, positions)
+        self.step = float(getattr(self._lens, "step", 0.0))
+        self.grid = grid_of(self._lens, self.step, positions)
         self.where: tuple[float, float] | None = getattr(self._source, "where", None)
         self._wanted: tuple[int, int, int] | None = None
         self._wanted = self._look().shape
@@ -135,6 +143,39 @@ class StillCamera:
 
 
 @dataclass(frozen=True)
+class CameraLens:
+    """The lens of a camera, whose own pictures are dropped."""
+
+    camera: ConnectedCamera
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The ends of its grid."""
+        low, high = sorted(self.camera.grid.positions[[0, -1]].tolist())
+        return low, high
+
+    @property
+    def unit(self) -> str:
+        """The unit of its grid."""
+        return self.camera.grid.unit
+
+    @property
+    def step(self) -> float:
+        """Its smallest move: from one position to the next, unless it goes between them."""
+        if self.camera.continuous:
+            return self.camera.step
+        return float(np.abs(np.diff(self.camera.grid.positions)).min(initial=self.limits[1] - self.limits[0]))
+
+    def move(self, position: float) -> None:
+        """Goes to a position."""
+        self.camera.capture_at(position)
+
+    def abort(self) -> None:
+        """Stops a move, if the camera can."""
+        self.camera.abort()
+
+
+@dataclass(frozen=True)
 class FunctionLens:
     """A lens that is a function and what is told of it.
 
@@ -155,17 +196,26 @@ class FunctionLens:
     abort: Callable[[], object] = lambda: None
 
 
+def to_lens(lens: Any) -> Any:
+    """Returns a lens as it is, and a camera as one."""
+    return CameraLens(connect(lens)) if not hasattr(lens, "move") and _is_camera(lens) else lens
+
+
 def to_source(camera: Any) -> Any:
     """Returns a callable that takes pictures.
 
     Raises:
         InputError: If something takes none.
     """
-    if hasattr(camera, "capture") and hasattr(camera, "grid"):
+    if _is_camera(camera):
         return StillCamera(camera)
     if not callable(camera):
         raise InputError(f"what takes pictures is a callable that returns one, or a camera, not {camera!r}")
     return camera
+
+
+def _is_camera(thing: Any) -> bool:
+    return hasattr(thing, "capture") and hasattr(thing, "grid")
 
 
 def _checked(lens: Any) -> Any:
