@@ -156,6 +156,15 @@ def test_moves_too_small_for_the_lens_are_none_and_no_frame_is_stale() -> None:
     assert [one.act for one in drive.steps] == [Act.LOOK] * 3
 
 
+def test_where_a_lens_comes_to_stand_it_is_sent_to_again() -> None:
+    told = connect(lens_world.Continuous(grid=STAGE))
+    for at in np.random.default_rng(0).uniform(4, 100, 300):
+        place = told.place(at)
+        assert abs(place - at) <= 0.05 + 1e-9
+        assert told.place(place) == place
+    assert (told.place(4), told.place(100), told.place(99.99)) == (4, 100, 100)
+
+
 def test_its_users_own_positions_become_the_drivers_between_them_too() -> None:
     camera = lens_world.Continuous(grid=STAGE)  # falls from 100 um by 2
     told = connect(camera, FocusGrid(range(0, 490, 10), "steps", nearer=False))

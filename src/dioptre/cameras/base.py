@@ -42,7 +42,6 @@ manager. Where one half of it can be used alone, it has `open_source(address)`, 
 `open_lens(address) -> Lens`, both context managers. `dioptre.cameras.devices` holds the table of schemes.
 """
 
-import math
 import reprlib
 import time
 from collections.abc import Callable
@@ -167,9 +166,10 @@ class ConnectedCamera:
         near = float(self.grid.positions[self.index_near(wanted)])
         if not self.continuous:
             return near
-        over = math.remainder(wanted - near, self.step) if self.step else 0.0
+        if not self.step:
+            return wanted
         low, high = sorted(self.grid.positions[[0, -1]].tolist())
-        return min(max(wanted - over, low), high)
+        return min(max(near + round((wanted - near) / self.step) * self.step, low), high)
 
     def _own(self, position: float) -> float:
         """Returns a position as the camera counts it, where its user has said other ones."""

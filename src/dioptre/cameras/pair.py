@@ -21,7 +21,6 @@ from typing import Any, Final
 import numpy as np
 
 from dioptre.cameras.base import (
-    Camera,
     ConnectedCamera,
     Frame,
     Lens,
@@ -86,7 +85,7 @@ class PairedCamera(Held):
         """Stops both, if they can be: a capture in another thread raises CameraError."""
         self._stop.ask()
         for half in (self._lens, self._source):
-            with suppress(AttributeError):
+            with suppress(Exception):  # it has none, or cannot; the capture ends all the same
                 half.abort()
 
     def capture(self, index: int) -> Frame:
@@ -124,7 +123,7 @@ class PairedCamera(Held):
 class StillCamera:
     """The pictures of a camera whose lens stays in the middle of its way."""
 
-    camera: Camera
+    camera: ConnectedCamera
 
     def __call__(self) -> Any:
         """Returns a picture."""
@@ -137,9 +136,7 @@ class StillCamera:
 
     def abort(self) -> None:
         """Stops an exposure, if the camera can."""
-        own: Any = self.camera
-        with suppress(AttributeError):
-            own.abort()
+        self.camera.abort()
 
 
 @dataclass(frozen=True)
@@ -208,7 +205,7 @@ def to_source(camera: Any) -> Any:
         InputError: If something takes none.
     """
     if _is_camera(camera):
-        return StillCamera(camera)
+        return StillCamera(connect(camera))
     if not callable(camera):
         raise InputError(f"what takes pictures is a callable that returns one, or a camera, not {camera!r}")
     return camera
