@@ -165,6 +165,14 @@ def test_where_a_lens_comes_to_stand_it_is_sent_to_again() -> None:
     assert (told.place(4), told.place(100), told.place(99.99)) == (4, 100, 100)
 
 
+@pytest.mark.parametrize("grid", [STAGE, FOCUSER, FocusGrid([1.0, 2, 7, 7.5], "um"), FocusGrid([3.0], "um")])
+def test_the_nearest_position_is_found_whichever_way_they_go(grid: FocusGrid) -> None:
+    told = connect(LensCamera(grid=grid))
+    low, high = sorted(grid.positions[[0, -1]].tolist())
+    for at in np.random.default_rng(1).uniform(low - 1, high + 1, 200):
+        assert told.index_near(at) == np.abs(told.grid.positions - at).argmin()
+
+
 def test_its_users_own_positions_become_the_drivers_between_them_too() -> None:
     camera = lens_world.Continuous(grid=STAGE)  # falls from 100 um by 2
     told = connect(camera, FocusGrid(range(0, 490, 10), "steps", nearer=False))

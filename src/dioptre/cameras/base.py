@@ -154,7 +154,13 @@ class ConnectedCamera:
 
     def index_near(self, position: float | int) -> int:
         """Returns the index of the position of the grid that is nearest to one."""
-        return round(float(self.grid.position_to_index(position)))
+        places = self.grid.positions
+        rises = bool(places[-1] >= places[0])
+        ordered = places if rises else places[::-1]
+        above = int(np.searchsorted(ordered, position))
+        first = max(above - 1, 0)
+        near = first + int(np.abs(ordered[first : above + 1] - position).argmin())
+        return near if rises else len(places) - 1 - near
 
     def place(self, position: float | int) -> float:
         """Returns where the lens comes to stand when it is sent to a position: whole moves from the grid's.
