@@ -28,6 +28,7 @@ PUBLIC = {
     "FocusGrid",
     "FocusResult",
     "InputError",
+    "Lens",
     "MapFileError",
     "Method",
     "MethodError",

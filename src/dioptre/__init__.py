@@ -20,6 +20,7 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from dioptre.autofocus.autofocus import Autofocus as Autofocus
     from dioptre.cameras.base import Camera as Camera
+    from dioptre.cameras.base import Lens as Lens
     from dioptre.cameras.devices import open_device as open_device
     from dioptre.confidence.reasons import Reason as Reason
     from dioptre.confidence.reasons import State as State
@@ -68,6 +69,7 @@ _HOMES = {
     "FocusGrid": "dioptre.grid",
     "FocusResult": "dioptre.focusing.result",
     "InputError": "dioptre.errors",
+    "Lens": "dioptre.cameras.base",
     "MapFileError": "dioptre.errors",
     "Method": "dioptre.methods.base",
     "MethodError": "dioptre.errors",
@@ -104,6 +106,7 @@ __all__ = [
     "FocusGrid",
     "FocusResult",
     "InputError",
+    "Lens",
     "MapFileError",
     "Method",
     "MethodError",

@@ -54,6 +54,24 @@ class LensCamera:
         return np.clip(seen, 0, 1).astype(np.float32)[None]
 
 
+class Continuous(LensCamera):
+    """Goes between positions, too, by moves of a tenth; `places` is where."""
+
+    continuous, step = True, 0.1
+
+    def __init__(self, *args: object, **settings: object) -> None:
+        super().__init__(*args, **settings)  # type: ignore[arg-type]
+        self.places: list[float] = []
+
+    def capture(self, index: int) -> Frame:
+        return self.capture_at(float(self.grid.positions[to_index(index, self.grid)]))
+
+    def capture_at(self, position: float) -> Frame:
+        self.places.append(self.grid.check(position))
+        self.at = float(self.grid.position_to_index(position))
+        return self.see(self.at)
+
+
 class Late(LensCamera):
     """Gives the frame of the position before, at some captures."""
 

@@ -13,6 +13,7 @@ from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError
 from dioptre.focusing.trace import Act, Step
 from dioptre.grid import FocusGrid
+from tests.autofocus import lens_world
 from tests.autofocus.lens_world import LensCamera
 
 MEASURE = "laplacian-variance"
@@ -91,6 +92,120 @@ def test_every_step_is_told_once_and_in_order() -> None:
     assert seconds == sorted(seconds)
     assert all(one.score is not None for one in result.trace)
     assert result.to_json()["trace"][0]["act"] == "look"
+
+
+# Between positions
+
+
+def went(camera: LensCamera, places: list[float], **motion: object) -> LensController:
+    drive = LensController(connect(camera), LensMotion(**motion), threading.Event())  # type: ignore[arg-type]
+    try:
+        for at in places:
+            drive.capture_at(at)
+    finally:
+        drive.close()
+    return drive
+
+
+@pytest.mark.parametrize("grid", [STAGE, STAGE.turned()])
+def test_a_lens_goes_between_positions_within_its_smallest_move(grid: FocusGrid) -> None:
+    camera = lens_world.Continuous(grid=grid)
+    drive = went(camera, [50.0, 53.18, 53.21, 51])
+    assert camera.places == pytest.approx([50, 53.2, 53.2, 51])
+    assert [one.position for one in drive.steps] == camera.places
+    assert [one.index for one in drive.steps] == [connect(camera).index_near(one) for one in camera.places]
+    assert drive.position == 51
+
+
+def test_a_lens_that_does_not_goes_to_the_nearest_position() -> None:
+    camera = LensCamera(grid=STAGE)
+    drive = went(camera, [53.18, 50])
+    assert STAGE.positions[camera.visited].tolist() == [54, 50]
+    assert [one.position for one in drive.steps] == [54, 50]
+
+
+@pytest.mark.parametrize(
+    ("motion", "places"),
+    [
+        ({"backlash": 3.0}, [12.0, 15.3, 15.8, 11.0, 14.9]),
+        ({"backlash": -3.0}, [19.0, 15.3, 19.0, 15.8, 14.9]),
+        ({"backlash": 30.0, "limits": (14, 40)}, [14.0, 15.3, 15.8, 14.0, 14.9]),
+        ({"settle": 0.01}, [15.3, 15.3, 15.8, 15.8, 14.9, 14.9]),
+    ],
+)
+def test_between_positions_it_moves_as_its_settings_say(motion: dict, places: list[float]) -> None:
+    camera = lens_world.Continuous()
+    went(camera, [15.3, 15.8, 14.9], **motion)
+    assert camera.places == pytest.approx(places)
+
+
+def test_between_positions_it_keeps_to_its_limits() -> None:
+    camera = lens_world.Continuous()
+    with pytest.raises(InputError, match=r"goes to 10 to 20, not to 20\.3"):
+        went(camera, [20.3], limits=(10, 20))
+    with pytest.raises(InputError, match="positions go from 0 to 48"):
+        went(camera, [48.3])
+    assert camera.places == []
+
+
+def test_moves_too_small_for_the_lens_are_none_and_no_frame_is_stale() -> None:
+    class Still(lens_world.Continuous):
+        def see(self, at: float) -> np.ndarray:
+            self.rng = np.random.default_rng(0)
+            return super().see(at)
+
+    drive = went(Still(), [15.31, 15.33, 15.28])
+    assert [one.act for one in drive.steps] == [Act.LOOK] * 3
+
+
+def test_where_a_lens_comes_to_stand_it_is_sent_to_again() -> None:
+    told = connect(lens_world.Continuous(grid=STAGE))
+    for at in np.random.default_rng(0).uniform(4, 100, 300):
+        place = told.place(at)
+        assert abs(place - at) <= 0.05 + 1e-9
+        assert told.place(place) == place
+    assert (told.place(4), told.place(100), told.place(99.99)) == (4, 100, 100)
+
+
+@pytest.mark.parametrize("grid", [STAGE, FOCUSER, FocusGrid([1.0, 2, 7, 7.5], "um"), FocusGrid([3.0], "um")])
+def test_the_nearest_position_is_found_whichever_way_they_go(grid: FocusGrid) -> None:
+    told = connect(LensCamera(grid=grid))
+    low, high = sorted(grid.positions[[0, -1]].tolist())
+    for at in np.random.default_rng(1).uniform(low - 1, high + 1, 200):
+        assert told.index_near(at) == np.abs(told.grid.positions - at).argmin()
+
+
+def test_its_users_own_positions_become_the_drivers_between_them_too() -> None:
+    camera = lens_world.Continuous(grid=STAGE)  # falls from 100 um by 2
+    told = connect(camera, FocusGrid(range(0, 490, 10), "steps", nearer=False))
+    assert (told.near_first, told.step) == (True, pytest.approx(0.5))
+    told.capture_at(12.7)
+    assert told.place(12.7) == pytest.approx(12.5)
+    assert camera.places == pytest.approx([97.5])
+
+
+def test_a_capture_between_positions_is_tried_once_more() -> None:
+    class Failing(lens_world.Continuous):
+        def capture_at(self, position: float) -> np.ndarray:
+            frame = super().capture_at(position)
+            if len(self.places) == 1:
+                raise RuntimeError("the bus is busy")
+            return frame
+
+    drive = went(Failing(), [15.3])
+    assert [(one.act, one.position, one.note) for one in drive.steps] == [
+        (Act.AGAIN, 15.3, "failed: RuntimeError: the bus is busy"),
+        (Act.LOOK, 15.3, ""),
+    ]
+
+
+def test_a_lens_is_sent_back_from_between_positions() -> None:
+    camera = lens_world.Continuous()
+    drive = LensController(connect(camera), LensMotion(), threading.Event())
+    drive.capture_at(15.3)
+    assert (drive.at, drive.retreat(15), drive.position) == (15, "", 15)
+    drive.close()
+    assert camera.places == pytest.approx([15.3, 15])
 
 
 # In the driver's own order and unit

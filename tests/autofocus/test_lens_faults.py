@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
+from dioptre.autofocus.controller import refuse_busy
 from dioptre.autofocus.lens_settings import PATIENCE_S
 from dioptre.cameras.base import ConnectedCamera
 from dioptre.confidence.reasons import Reason, State
-from dioptre.errors import CameraError
+from dioptre.errors import CameraError, InputError
 from dioptre.focusing.result import FocusResult
 from dioptre.focusing.trace import Act
 from dioptre.grid import FocusGrid
@@ -202,12 +203,13 @@ def test_frames_that_show_nothing_are_said(kind: str, reason: Reason) -> None:
     [
         (lambda frame: np.full_like(frame, np.nan), "4096 of 4096 pixels are not finite"),
         (lambda frame: frame[:, 1:], "a frame of shape (1, 63, 64), expected (1, 64, 64) (view, row, col)"),
-        (lambda frame: frame[0], "a frame of shape (64, 64), expected (1, 64, 64)"),
-        (lambda frame: (255 * frame).astype(np.uint8), "a frame of dtype uint8, expected float32"),
-        (lambda frame: frame.astype(np.float64), "a frame of dtype float64, expected float32"),
+        (lambda frame: frame[0, 0], "a frame of shape (64,), expected (1, 64, 64)"),
+        (lambda frame: np.dstack([frame[0]] * 3), "of a colour picture take green: picture[..., 1]"),
+        (lambda frame: (255 * frame).astype(np.int64), "a frame of dtype int64, expected uint8, uint16, or"),
+        (lambda frame: 255 * frame.astype(np.float64), "expected 0 (black) to 1 (white)"),
         (lambda _frame: None, "no frame: None"),
     ],
-    ids=["nan", "size", "view", "codes", "float64", "none"],
+    ids=["nan", "size", "row", "colour", "integers", "codes", "none"],
 )
 def test_what_is_wrong_with_a_frame_is_said(
     monkeypatch: pytest.MonkeyPatch, broken: Callable[[np.ndarray], np.ndarray | None], sentence: str
@@ -218,6 +220,86 @@ def test_what_is_wrong_with_a_frame_is_said(
     assert result.reasons == (Reason.CAMERA_FAILED,)
     assert sentence in result.notes[0]
     assert ("not finite" in result.notes[0]) is ("not finite" in sentence)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda frame: frame[0],
+        lambda frame: frame.astype(np.float64),
+        lambda frame: np.rint(255 * frame).astype(np.uint8),
+        lambda frame: np.rint(65535 * frame[0]).astype(np.uint16),
+    ],
+    ids=["one view", "float64", "8 bits", "16 bits"],
+)
+def test_pictures_are_taken_as_people_have_them(given: Callable[[np.ndarray], np.ndarray]) -> None:
+    class Own(LensCamera):
+        def capture(self, index: int) -> np.ndarray:  # type: ignore[override]
+            return given(super().capture(index))
+
+    camera = Own()
+    result = run(camera)
+    assert result.state is State.FOCUSED
+    check_honest(result, camera)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("motor is off"), OSError(5, "no\nport"), KeyError("z"), SystemExit()]
+)
+def test_whatever_a_camera_raises_is_a_result_with_its_sentence(error: BaseException) -> None:
+    class Failing(LensCamera):
+        def capture(self, index: int) -> np.ndarray:  # type: ignore[override]
+            if len(self.visited) == 3:
+                raise error
+            return super().capture(index)
+
+    result = run(Failing())
+    assert (result.state, result.reasons) == (State.FAILED, (Reason.CAMERA_FAILED,))
+    text = " ".join(str(error).split())
+    assert f"failed twice: {type(error).__name__}{': ' if text else ''}{text}" in result.notes[0]
+
+
+def test_an_abort_that_fails_does_not_end_a_run_with_an_exception() -> None:
+    class Broken(lens_world.Stoppable):
+        def abort(self) -> None:
+            super().abort()
+            raise RuntimeError("cannot be stopped")
+
+    result = run(Broken(), timeout=0.3)
+    assert (result.state, result.reasons) == (State.FAILED, (Reason.TIMEOUT,))
+
+
+def test_ctrl_c_in_a_capture_is_raised() -> None:
+    class Interrupted(LensCamera):
+        def capture(self, index: int) -> np.ndarray:  # type: ignore[override]
+            frame = super().capture(index)
+            if len(self.visited) == 3:
+                raise KeyboardInterrupt
+            return frame
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Interrupted())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("grid", [0, 1, 2], r"the grid of a camera is a FocusGrid, such as .*, not \[0, 1, 2\]"),
+        ("views", 3, r"views of a camera are 1 \(green\) or 2 \(left and right\), not 3"),
+        ("shape", (64, 64, 3), r"shape of a camera is \(rows, columns\) of a frame, not \(64, 64, 3\)"),
+        ("shape", 64, r"shape of a camera is \(rows, columns\) of a frame, not 64"),
+        ("where", ..., "a camera has grid, views, shape, where, capture; LensCamera has no where"),
+    ],
+)
+def test_what_is_no_camera_is_said_before_anything_moves(name: str, value: object, sentence: str) -> None:
+    camera = LensCamera()
+    if value is ...:
+        delattr(camera, name)
+    else:
+        setattr(camera, name, value)
+    with pytest.raises(InputError, match=sentence):
+        refuse_busy(camera)
+    assert camera.visited == []
 
 
 def test_what_a_listener_raises_is_raised_with_the_lens_at_its_start() -> None:

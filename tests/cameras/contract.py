@@ -24,6 +24,10 @@ class CameraContract:
         """Returns something that changes when the lens moves; nothing by default."""
         return None
 
+    def lens_at(self, _camera: Camera) -> float | None:
+        """Returns where the lens was sent, in the unit of the grid; None if that cannot be read."""
+        return None
+
     def test_it_is_a_camera(self, camera: Camera) -> None:
         assert isinstance(camera, Camera)
         assert isinstance(camera.grid, FocusGrid)
@@ -103,6 +107,32 @@ class CameraContract:
             for index in set(order):
                 first, again = (frame for at, frame in zip(order, frames, strict=True) if at == index)
                 np.testing.assert_array_equal(first, again)
+
+    def test_it_goes_between_positions_if_it_says_so(self, camera: Camera) -> None:
+        told = connect(camera)
+        low, high = sorted(told.grid.positions[:2].tolist())
+        place = told.place(low + 0.4 * (high - low))
+        frame = told.capture_at(place)
+        assert frame.shape == (camera.views, *camera.shape)
+        if not told.continuous:
+            assert place == low
+            return
+        assert abs(place - (low + 0.4 * (high - low))) <= told.step / 2 + 1e-9
+        assert self.lens_at(camera) in (None, pytest.approx(place, abs=1e-3))
+        if self.repeats:
+            np.testing.assert_array_equal(told.capture_at(low), told.capture(told.index_near(low)))
+
+    @pytest.mark.parametrize("bad", ["1", None, True, np.nan, 1e30, -1e30])
+    def test_what_is_no_position_is_refused_before_anything_moves(self, camera: Camera, bad: object) -> None:
+        told = connect(camera)
+        if not told.continuous:
+            return
+        camera.capture(1)
+        before = self.position_of(camera)
+        own = type(camera).capture_at  # type: ignore[attr-defined]
+        with pytest.raises(InputError, match=r"a position is a number|positions go from"):
+            getattr(own, "__wrapped__", own)(camera, bad)
+        assert self.position_of(camera) == before
 
     def test_numpy_counts_as_python_does(self, camera: Camera) -> None:
         capture = type(camera).capture

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -71,6 +72,7 @@ class FakeIndi:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._connections: list[socket.socket] = []
+        self._talks: list[threading.Thread] = []
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
         return self
@@ -80,9 +82,11 @@ class FakeIndi:
     ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         for one in self._connections:
-            one.close() if one.fileno() < 0 else one.shutdown(socket.SHUT_RDWR)
-        self._thread.join(5)
-        assert not self._thread.is_alive()
+            with suppress(OSError):  # closed meanwhile
+                one.shutdown(socket.SHUT_RDWR)
+        for thread in (self._thread, *self._talks):
+            thread.join(5)
+            assert not thread.is_alive()
 
     def _serve(self) -> None:
         with self._listener:
@@ -92,7 +96,9 @@ class FakeIndi:
                 except OSError:
                     return
                 self._connections.append(connection)
-                self._talk(connection)
+                talk = threading.Thread(target=self._talk, args=(connection,))
+                self._talks.append(talk)
+                talk.start()
 
     def _talk(self, connection: socket.socket) -> None:
         parser = MessageParser()
@@ -136,6 +142,8 @@ class FakeIndi:
             "<defNumberVector device='Motor' name='ABS_FOCUS_POSITION' state='Ok'>"
             f"<defNumber name='FOCUS_ABSOLUTE_POSITION' min='0' max='{HIGHEST}'>{self.position}</defNumber>"
             "</defNumberVector><defSwitchVector device='Motor' name='FOCUS_ABORT_MOTION' state='Idle'>"
+            "<defSwitch name='ABORT'>Off</defSwitch></defSwitchVector>"
+            "<defSwitchVector device='Eye' name='CCD_ABORT_EXPOSURE' state='Idle'>"
             "<defSwitch name='ABORT'>Off</defSwitch></defSwitchVector>"
             "<defNumberVector device='Eye' name='CCD_EXPOSURE' state='Idle'>"
             "<defNumber name='CCD_EXPOSURE_VALUE' min='0.01' max='3600'>1</defNumber></defNumberVector>"

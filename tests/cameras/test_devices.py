@@ -20,7 +20,7 @@ def test_an_unknown_scheme_is_a_sentence_that_lists_the_known_ones() -> None:
 
 
 def test_all_that_the_issue_names_can_be_asked_for() -> None:
-    assert list(SCHEMES) == ["replay", "simulated", "indi", "micromanager", "picamera2", "opencv"]
+    assert list(SCHEMES) == ["replay", "simulated", "indi", "micromanager", "picamera2", "opencv", "pair"]
 
 
 def test_what_follows_the_first_colon_is_the_adapters_own(monkeypatch: pytest.MonkeyPatch) -> None:

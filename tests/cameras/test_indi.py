@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from dioptre import Autofocus, State, focus
-from dioptre.cameras.base import Camera
-from dioptre.cameras.indi import IndiCamera, open_device, to_green
+from dioptre.cameras.base import Camera, Lens, OpenedCamera, connect
+from dioptre.cameras.devices import open_pair
+from dioptre.cameras.indi import IndiCamera, open_device, open_lens, open_source
+from dioptre.cameras.indi_ccd import to_green
 from dioptre.cameras.indi_messages import MessageParser
+from dioptre.cameras.pair import PairedCamera
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 from dioptre.grid import FocusGrid
 from lab.devices.indi_simulators import BEST, CCD, FOCUSER, missing, running
@@ -21,12 +24,22 @@ from tests.cameras.fake_indi import COLS, HIGHEST, ROWS, FakeIndi
 WHITE = 65535
 NEEDS = pytest.mark.skipif(bool(missing()), reason="Debian's indi-bin is not installed (make indi)")
 STEP = 2_500.0  # of a sweep through the simulator's focus
+STOPS = {"move": "FOCUS_ABORT_MOTION", "exposure": "CCD_ABORT_EXPOSURE"}
 QUICK_S = 0.3  # seconds after which a fake that is silent is given up
 
 
 def opened(server: FakeIndi, **settings: object) -> IndiCamera:
     usual = {"exposure_s": 0.01, "timeout_s": QUICK_S, "positions": np.arange(0.0, HIGHEST + 1, 100)}
     return IndiCamera("localhost", server.port, "Eye", "Motor", **{**usual, **settings})  # type: ignore[arg-type]
+
+
+class Lines:
+    """A lens of somebody else."""
+
+    limits, unit = (0, 10), "lines"
+
+    def move(self, position: float) -> None:
+        pass
 
 
 def position_in(frame: np.ndarray) -> float:
@@ -44,6 +57,9 @@ class TestFakeIndi(CameraContract):
         assert isinstance(camera, IndiCamera)
         return camera._client.vector("Motor", "ABS_FOCUS_POSITION").number("FOCUS_ABSOLUTE_POSITION")
 
+    def lens_at(self, camera: Camera) -> float | None:
+        return float(str(self.position_of(camera)))
+
 
 # What is sent and what comes
 
@@ -59,9 +75,15 @@ def test_an_index_is_a_position_and_a_frame_is_of_there() -> None:
         assert server.moves == [300, 700, 300]
 
 
+def test_between_positions_it_goes_to_the_nearest_whole_step() -> None:
+    with FakeIndi() as server, opened(server) as camera:
+        assert position_in(camera.capture_at(366.6)) == 367
+        assert server.moves == [367]
+
+
 def test_names_may_be_left_out_where_there_is_one_of_each() -> None:
     with FakeIndi() as server, open_device(f"localhost:{server.port}?exposure=0.02") as camera:
-        assert (camera.ccd, camera.focuser) == ("Eye", "Motor")
+        assert (camera.ccd.name, camera.focuser.name) == ("Eye", "Motor")
         assert len(camera.grid) == HIGHEST + 1
         assert position_in(camera.capture(HIGHEST)) == HIGHEST
 
@@ -92,6 +114,75 @@ def test_of_a_mosaic_green_is_the_mean_of_two() -> None:
     assert to_green({"BAYERPAT": "GBRG"}, 10 * mosaic[:, :3]).tolist() == [[25]]
     assert to_green({}, mosaic).tolist() == mosaic.tolist()
     assert to_green({}, np.stack([mosaic, 2 * mosaic, 3 * mosaic])).tolist() == (2 * mosaic).tolist()
+
+
+# Halves
+
+
+class TestFakeHalves(CameraContract):
+    @pytest.fixture
+    def camera(self) -> Iterator[OpenedCamera]:
+        with FakeIndi() as self.server:
+            address = f"indi:localhost:{self.server.port}"
+            with open_pair(f"{address}/Eye?exposure=0.01", f"{address}//Motor") as camera:
+                yield camera
+
+    def position_of(self, _camera: Camera) -> object:
+        return self.server.position
+
+    def lens_at(self, _camera: Camera) -> float | None:
+        return self.server.position
+
+
+def test_a_focuser_alone_is_a_lens_for_any_camera() -> None:
+    with FakeIndi() as server, open_lens(f"localhost:{server.port}") as focuser:
+        assert isinstance(focuser, Lens)
+        assert (focuser.name, focuser.limits, focuser.unit, focuser.step) == (
+            "Motor",
+            (0, HIGHEST),
+            "steps",
+            1,
+        )
+        camera = PairedCamera(lambda: np.full((8, 8), focuser.position() / HIGHEST, np.float32), focuser)
+        assert camera.capture_at(366.6).mean() == pytest.approx(0.367)
+        assert server.moves == [367]
+        assert "CCD_EXPOSURE" not in server.heard
+
+
+def test_a_camera_alone_takes_pictures_for_any_lens() -> None:
+    with FakeIndi() as server, open_source(f"localhost:{server.port}/Eye?exposure=0.01") as ccd:
+        camera = PairedCamera(ccd, Lines())
+        server.position = 300.0
+        assert position_in(camera.capture(5)) == 300
+        assert (server.moves, ccd.header["FOCUSPOS"]) == ([], 300)
+        assert "ABS_FOCUS_POSITION" not in server.heard
+
+
+@pytest.mark.parametrize("what", ["move", "exposure"])
+def test_a_half_survives_a_server_that_hangs_up(what: str) -> None:
+    with FakeIndi() as server:
+        address = f"indi:localhost:{server.port}"
+        with open_pair(f"{address}/Eye?exposure=0.01", f"{address}//Motor") as camera:
+            server.hang_up.add(what)
+            assert position_in(camera.capture_at(400)) == 400
+
+
+def test_a_focuser_that_does_not_tell_its_way_is_said() -> None:
+    silent = {f"max='{HIGHEST}'": "max='0'"}
+    with (
+        FakeIndi(instead=silent) as server,
+        open_lens(f"localhost:{server.port}") as focuser,
+        pytest.raises(CameraError, match="Motor does not tell how far it can go"),
+    ):
+        PairedCamera(lambda: np.zeros((8, 8), np.uint8), focuser)
+
+
+def test_a_half_that_is_not_there_is_said() -> None:
+    with FakeIndi() as server:
+        with pytest.raises(CameraError, match="has no device 'Lamp': there is Eye"):
+            open_source(f"localhost:{server.port}/Lamp")
+        with pytest.raises(CameraError, match="has no device 'Lamp': there is Motor"):
+            open_lens(f"localhost:{server.port}//Lamp")
 
 
 # Frames from elsewhere
@@ -143,7 +234,7 @@ def test_a_device_that_does_not_answer_is_a_timeout_and_may_be_tried_again(what:
             camera.capture(5)
         server.mute.clear()
         assert position_in(camera.capture(5)) == 500
-        assert "FOCUS_ABORT_MOTION" in server.heard
+        assert STOPS[what] in server.heard
 
 
 @pytest.mark.parametrize("what", ["move", "exposure"])
@@ -167,7 +258,7 @@ def test_abort_ends_a_running_capture(what: str) -> None:
         server.mute.clear()
         camera.abort()  # nothing runs: nothing happens
         assert position_in(camera.capture(5)) == 500
-        assert "FOCUS_ABORT_MOTION" in server.heard
+        assert STOPS[what] in server.heard
 
 
 def test_a_picture_of_another_size_is_refused() -> None:
@@ -310,6 +401,15 @@ def test_a_sweep_finds_the_simulators_best_focus(port: int) -> None:
 
 
 @NEEDS
+def test_halves_of_the_simulators_are_one_camera(port: int) -> None:
+    address = f"indi:localhost:{port}"
+    with open_pair(f"{address}/{CCD}?exposure=0.5", f"{address}//{FOCUSER}") as camera:
+        assert (len(camera.grid), camera.grid.unit) == (1001, "steps")
+        sharp, blurred = (connect(camera).capture_at(at) for at in (BEST, BEST + 20_321.4))
+        assert sharp.max() > 2 * blurred.max()
+
+
+@NEEDS
 @pytest.mark.parametrize("start", [4_000, 96_000])
 def test_autofocus_finds_it_from_either_end(port: int, start: int) -> None:
     with IndiCamera("localhost", port, CCD, FOCUSER, region=(384, 312, 512, 400)) as camera:
@@ -348,7 +448,7 @@ def test_a_crash_of_the_driver_is_survived(camera: IndiCamera) -> None:
 @NEEDS
 def test_a_position_out_of_range_is_refused_by_the_real_driver(camera: IndiCamera) -> None:
     with pytest.raises(CameraError, match="refused position 200000"):
-        camera._move(200_000.0)
+        camera.focuser.go(200_000.0)
     camera.capture(367)
 
 

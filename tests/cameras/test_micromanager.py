@@ -22,10 +22,18 @@ import useq
 from scipy.ndimage import gaussian_filter
 
 from dioptre import Autofocus, FocusResult, State, focus
-from dioptre.cameras.base import Camera, connect
-from dioptre.cameras.micromanager import MicroManagerCamera, open_device
+from dioptre.cameras.base import Camera, Lens, connect
+from dioptre.cameras.micromanager import (
+    MicroManagerCamera,
+    MicroManagerSource,
+    MicroManagerStage,
+    open_device,
+    open_lens,
+    open_source,
+)
 from dioptre.cameras.micromanager_engine import AutofocusEngine
 from dioptre.cameras.micromanager_replay import ReplayStage, replay_core
+from dioptre.cameras.pair import PairedCamera
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 
 SHARP, SLICES = 23, 41
@@ -58,6 +66,10 @@ class TestDemo(CameraContract):
         assert isinstance(camera, MicroManagerCamera)
         return camera.core.getPosition()
 
+    def lens_at(self, camera: Camera) -> float | None:
+        assert isinstance(camera, MicroManagerCamera)
+        return camera.core.getPosition()
+
 
 class TestReplayed(CameraContract):
     @pytest.fixture
@@ -65,6 +77,10 @@ class TestReplayed(CameraContract):
         return replayed
 
     def position_of(self, camera: Camera) -> object:
+        assert isinstance(camera, MicroManagerCamera)
+        return camera.core.getPosition()
+
+    def lens_at(self, camera: Camera) -> float | None:
         assert isinstance(camera, MicroManagerCamera)
         return camera.core.getPosition()
 
@@ -131,6 +147,55 @@ def test_settings_and_answers_are_in_um_whichever_way_is_far(
     assert all(step.position == STEP_UM * step.index for step in result.trace)
     assert all(4.0 <= step.position <= 16.0 for step in result.trace)
     assert {"approach", "sweep"} <= {step.act.value for step in result.trace}
+
+
+# Halves
+
+
+class TestHalves(CameraContract):
+    @pytest.fixture
+    def camera(self) -> PairedCamera:
+        self.core = replay_core(recorded(), STEP_UM)
+        self.core.setPosition(10.0)
+        stage = MicroManagerStage(self.core, way_um=20.0, step_um=1.0)
+        return PairedCamera(MicroManagerSource(self.core), stage)
+
+    def position_of(self, _camera: Camera) -> object:
+        return self.core.getPosition()
+
+    def lens_at(self, _camera: Camera) -> float | None:
+        return self.core.getPosition()
+
+
+def test_a_stage_alone_is_a_lens_for_any_camera() -> None:
+    with open_lens("demo?way=20&step=1") as stage:
+        assert isinstance(stage, Lens)
+        assert (stage.unit, stage.position()) == ("um", pytest.approx(8.03, abs=0.02))
+        assert stage.limits == pytest.approx((-1.97, 18.03), abs=0.02)
+        camera = PairedCamera(lambda: np.full((8, 8), stage.position() / 20, np.float32), stage)
+        assert camera.capture_at(12.34).mean() == pytest.approx(0.617, abs=1e-3)
+
+
+def test_a_camera_alone_takes_pictures_for_any_lens() -> None:
+    class Motor:
+        limits, unit = (0, 10), "turns"
+
+        def move(self, position: float) -> None:
+            pass
+
+    with open_source("demo?exposure=1") as source:
+        before = source.core.getPosition()
+        camera = PairedCamera(source, Motor())
+        assert camera.capture(4).shape == (1, 512, 512)
+        assert source.core.getPosition() == before
+
+
+def test_a_half_is_all_that_a_configuration_needs(tmp_path: Path) -> None:
+    (tmp_path / "empty.cfg").write_text("")
+    with pytest.raises(CameraError, match="no focus stage in this configuration"):
+        open_lens(str(tmp_path / "empty.cfg"))
+    with pytest.raises(CameraError, match="no camera in this configuration"):
+        open_source(str(tmp_path / "empty.cfg"))
 
 
 # Faults

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dioptre.cameras.base import Camera
-from dioptre.cameras.opencv import OpenCVCamera, open_device
+from dioptre.cameras.opencv import OpenCVCamera, open_device, open_source
+from dioptre.cameras.pair import FunctionLens, PairedCamera
 from dioptre.errors import CameraError, InputError
 from dioptre.grid import FocusGrid
 from dioptre.stack import srgb_to_linear
@@ -103,7 +104,7 @@ class TestOpenCV(CameraContract):
 
     def position_of(self, camera: Camera) -> object:
         assert isinstance(camera, OpenCVCamera)
-        return camera._capture.moves[-1]
+        return camera._source._capture.moves[-1]
 
 
 LIGHT = srgb_to_linear(np.arange(256, dtype=np.float32) / 255)
@@ -139,6 +140,26 @@ def test_an_address_says_the_positions(fake: FakeVideoCapture) -> None:
     fake.opened = True
     with open_device("") as camera:
         assert camera.grid.positions.tolist() == list(range(0, 256, 5))
+
+
+# Alone
+
+
+def test_a_webcam_without_a_motor_takes_pictures_for_any_lens(fake: FakeVideoCapture) -> None:
+    fake.has_motor = False
+    sent: list[float] = []
+    lens = FunctionLens(sent.append, (0, 10), "turns")
+    with open_source("0") as source:
+        camera = PairedCamera(source, lens)
+        assert camera.capture_at(2.5).shape == (1, 6, 8)
+        assert (sent, len(fake.moves), fake.autofocus) == ([2.5], 2, 1.0)  # its own focus is left alone
+        stop = threading.Timer(0.0, source.abort)
+        stop.start()
+        stop.join()
+        assert source().shape == (1, 6, 8)  # nothing ran: nothing happens
+        fake.opened = False
+        with pytest.raises(CameraError, match="camera 0 sends no frames"):
+            camera.capture(3)
 
 
 # Faults

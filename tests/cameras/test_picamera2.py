@@ -6,10 +6,12 @@ import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dioptre.cameras.base import Camera
-from dioptre.cameras.picamera2 import PiCamera, open_device
+from dioptre.cameras.pair import FunctionLens, PairedCamera
+from dioptre.cameras.picamera2 import PiCamera, open_device, open_source
 from dioptre.errors import CameraError, CameraTimeoutError, InputError, MissingExtraError
 from dioptre.grid import FocusGrid
 from tests.cameras.contract import CameraContract
@@ -59,7 +61,11 @@ class TestPiCamera(CameraContract):
 
     def position_of(self, camera: Camera) -> object:
         assert isinstance(camera, PiCamera)
-        return camera._camera.moves[-1]
+        return camera._source._camera.moves[-1]
+
+    def lens_at(self, camera: Camera) -> float | None:
+        assert isinstance(camera, PiCamera)
+        return camera._source._camera.moves[-1][1]
 
 
 def test_positions_are_dioptres_from_infinity_to_near(camera: PiCamera) -> None:
@@ -92,6 +98,25 @@ def test_the_mode_that_sees_all_with_the_fewest_pixels_is_used(fake: FakePicamer
 
 
 # Faults
+
+
+def test_a_camera_without_a_motor_takes_pictures_for_any_lens(fake: FakePicamera2) -> None:
+    fake.has_motor = False
+    sent: list[float] = []
+    with open_source("0") as source:
+        camera = PairedCamera(source, FunctionLens(sent.append, (0, 10), "turns"))
+        assert camera.capture_at(2.5) == pytest.approx(lens_to_pixel(1.0), abs=1e-3)
+        assert (sent, len(fake.moves)) == ([2.5], 1)
+        fake.fault = ""
+        source.abort()  # nothing runs: nothing happens
+        assert source().shape == (1, ROWS // 2, COLS // 2)
+    assert fake.state == "closed"
+
+
+def test_its_lens_moves_for_any_camera(fake: FakePicamera2, camera: PiCamera) -> None:
+    paired = PairedCamera(lambda: np.full((8, 8), fake.moves[-1][1] / NEAREST, np.float32), camera)
+    assert (paired.grid.unit, paired.grid.positions[-1]) == ("dioptres", NEAREST)
+    assert paired.capture_at(3.3).mean() == pytest.approx(3.3 / NEAREST)
 
 
 def test_a_lens_that_sticks_is_a_timeout_and_may_be_tried_again(

@@ -34,6 +34,20 @@ class TestSimulated(CameraContract):
         assert isinstance(camera, SimulatedCamera)
         return list(camera.visited)
 
+    def lens_at(self, camera: Camera) -> float | None:
+        assert isinstance(camera, SimulatedCamera)
+        return float(camera.visited[-1])
+
+
+def test_between_positions_it_is_focused_between_them() -> None:
+    camera = draw_camera(5, conditions=Conditions.exact(), size=32, target=True)
+    focus = []
+    for at in (20, 20.5, 21):
+        camera.capture_at(at)
+        focus.append(camera.focus)
+    assert focus[1] == pytest.approx((focus[0] + focus[2]) / 2, abs=0.01)
+    assert camera.visited == [20, 20.5, 21]
+
 
 def test_the_same_seed_is_the_same_camera() -> None:
     one, other = (draw_camera(5, size=32, target=True) for _ in range(2))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +137,60 @@ def test_a_lens_arrives_by_rising_positions(capsys: pytest.CaptureFixture[str]) 
         if at and step["act"] != "approach":
             assert places[at] >= places[at - 1]
     assert any(one["act"] == "approach" for one in trace)
+
+
+def test_a_lens_of_ones_own_does_what_its_page_shows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "own-lens.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(python)?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "my_lens", raising=False)
+    (tmp_path / "my_lens.py").write_text(blocks[0][1])
+    commands = [line.split()[1:] for kind, text in blocks if not kind for line in text.splitlines()]
+    assert [one[0] for one in commands] == ["run", "record", "camera", "run", "run"]
+    shown = []
+    for command in commands:
+        assert main(command) == DONE == FOCUSED
+        shown.append(capsys.readouterr().out)
+    assert "0 to 48 counts; one view of 128 x 128" in shown[0]
+    exec(blocks[-1][1], {})  # the page's own Python
+    assert capsys.readouterr().out.startswith("focused 2")
+
+
+@pytest.mark.parametrize(
+    ("lens", "sentence"),
+    [
+        (["--lens", "nowhere.py:move"], "there is no nowhere.py"),
+        (["--lens", "webcam:2"], "a device is one of replay:STACK"),
+        (["--lens", "bare.py:move", "--unit", "um"], "nobody has told the limits of bare.py:move: "),
+        (["--lens", "bare.py:move", "--limits", "0,5"], "nobody has told the unit of bare.py:move: "),
+        (["--unit", "um"], "a unit is told of a lens of your own, which simulated:1"),
+    ],
+)
+def test_a_lens_that_cannot_be_used_is_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    lens: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "bare.py").write_text("def move(position): pass")
+    assert sentence in refused(capsys, "run", "--device", TARGET, *lens)
+
+
+def test_flags_tell_what_a_file_does_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "plain.py").write_text("def move(position): pass")
+    lens = ("--lens", "plain.py:move", "--unit", "um", "--limits", "-5,5", "--every", "500")
+    found = run_json(capsys, "record", "--device", TARGET, *lens, "sweep")
+    assert (found["unit"], found["positions"]) == ("um", [-5, 0, 5])
 
 
 def test_a_folder_in_use_is_not_written_over(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,9 @@ itself: its thread ends as soon as the camera returns, and until then that camer
 So a run ends at most `patience` seconds after its timeout, and after going back to its start, for which the
 lens has `patience` seconds too, or twice as long as its slowest capture so far, if that is more.
 
-**What is promised about frames.** A capture that fails is tried once more. A frame that is the very same as
-the one before, although the lens was moved, is taken again. Whether a frame is as sharp as it should be is
-for others to say.
+**What is promised about frames.** A capture that fails is tried once more, whatever it raises but Ctrl-C. A
+frame that is the very same as the one before, although the lens was moved, is taken again. Whether a frame is
+as sharp as it should be is for others to say.
 """
 
 import math
@@ -17,13 +17,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 
 from dioptre.autofocus.lens_settings import LensMotion
-from dioptre.cameras.base import Camera, ConnectedCamera, Frame, connect, to_index
+from dioptre.cameras.base import ConnectedCamera, Frame, as_camera_error, connect, to_index
+from dioptre.cameras.frames import to_frame
 from dioptre.confidence.reasons import Reason
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 from dioptre.focusing.trace import Act, Step
@@ -48,26 +50,26 @@ class Worker:
 
     def __init__(self, camera: ConnectedCamera) -> None:
         self.camera = camera
-        self.asked: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-        self.answer: tuple[Frame | None, BaseException | None] | None = None
+        self.asked: queue.SimpleQueue[float | None] = queue.SimpleQueue()
+        self.answer: tuple[Any, BaseException | None] | None = None
         self.done = threading.Event()
         self.thread = threading.Thread(target=self._work, name="dioptre-capture", daemon=True)
         self.thread.start()
 
     def _work(self) -> None:
-        while (index := self.asked.get()) is not None:
+        while (position := self.asked.get()) is not None:
             try:
-                self.answer = self.camera.capture(index), None
+                self.answer = self.camera.capture_at(position), None
             except BaseException as error:  # whatever it is, whoever waits is told
                 self.answer = None, error
             self.done.set()
         self.done.set()
 
-    def ask(self, index: int) -> None:
+    def ask(self, position: float) -> None:
         """Begins a capture."""
         self.answer = None
         self.done.clear()
-        self.asked.put(index)
+        self.asked.put(position)
 
     def close(self) -> None:
         """Ends the thread, as soon as no capture runs."""
@@ -77,10 +79,11 @@ class Worker:
 _left: list[Worker] = []  # whose cameras have not come to an end
 
 
-def refuse_busy(camera: Camera) -> None:
-    """Raises CameraError if a capture of an earlier run is still under way."""
+def refuse_busy(camera: Any) -> None:
+    """Raises CameraError if a capture of an earlier run is still under way, InputError if it is no camera."""
+    own = connect(camera).camera
     _left[:] = [one for one in _left if one.thread.is_alive()]
-    if any(one.camera.camera is connect(camera).camera for one in _left):
+    if any(one.camera.camera is own for one in _left):
         raise CameraError("the camera has not come back from a capture of an earlier run")
 
 
@@ -93,9 +96,9 @@ class LensController:
         motion: How the lens moves.
         cancelled: Set by anyone to end the run.
         on_step: Told every step, as soon as all of it is known.
-        on_frame: Shown every frame that counts, and where it was taken.
+        on_frame: Shown every frame that counts, and the index where it was taken.
         steps: What was done.
-        at: Where the lens was sent last and has arrived; None if nobody knows.
+        position: Where the lens was sent last and has arrived; None if nobody knows.
         hung: Whether the camera was left to itself.
         act: Why frames are taken.
     """
@@ -105,7 +108,7 @@ class LensController:
     cancelled: threading.Event
     on_step: OnStep | None = None
     steps: list[Step] = field(default_factory=list)
-    at: int | None = None
+    position: float | None = None
     hung: bool = False
     act: Act = Act.LOOK
     on_frame: Callable[[int, Frame], None] | None = None
@@ -140,17 +143,30 @@ class LensController:
         """The camera's."""
         return self.camera.where
 
+    @property
+    def at(self) -> int | None:
+        """The index of the position of the grid at which the lens is, or nearest to it."""
+        return None if self.position is None else self.camera.index_near(self.position)
+
+    @at.setter
+    def at(self, index: int | None) -> None:
+        self.position = None if index is None else float(self.grid.positions[index])
+
     def capture(self, index: int) -> Frame:
-        """Returns a frame at a position within the limits, taken as the settings say.
+        """Returns a frame at an index within the limits; raises what `capture_at` does."""
+        return self.capture_at(float(self.grid.positions[to_index(index, self.grid)]))
+
+    def capture_at(self, position: float | int) -> Frame:
+        """Returns a frame at a position within the limits, or the nearest that there is, as the settings say.
 
         Raises:
             InputError: If the position is outside the limits; nothing has moved.
             Halt: If the run is cancelled, its time is up, or the camera fails.
         """
-        at, (first, last) = to_index(index, self.grid), self.limits
-        if not first <= at <= last:
-            raise InputError(f"the lens goes to {self._at(first)} to {self._at(last)}, not to {self._at(at)}")
-        moved, before = at != self.at, self._last
+        at, (first, last) = self.camera.place(position), self.grid.positions[list(self.limits)].tolist()
+        if not min(first, last) <= at <= max(first, last):
+            raise InputError(f"the lens goes to {first:g} to {last:g}, not to {at:g}")
+        moved, before = at != self.position, self._last
         aside = self._aside(at)
         if aside is not None:
             self._take(aside, Act.APPROACH)
@@ -165,11 +181,13 @@ class LensController:
             frame = self._take(at, Act.AGAIN)
             if _same(frame, before):
                 raise Halt(
-                    Reason.STALE_FRAME,
-                    f"at {self._at(at)} the camera gave the frame of another position twice",
+                    Reason.STALE_FRAME, f"at {at:g} the camera gave the frame of another position twice"
                 )
+        return self._shown(at, frame)
+
+    def _shown(self, at: float, frame: Frame) -> Frame:
         if self.on_frame is not None:
-            self.on_frame(at, frame)
+            self.on_frame(self.camera.index_near(at), frame)
         return frame
 
     @property
@@ -178,54 +196,46 @@ class LensController:
         rising = len(self.grid) < 2 or self.grid.positions[-1] > self.grid.positions[0]
         return int(np.sign(self.motion.backlash)) * (1 if rising else -1)
 
-    def _aside(self, at: int) -> int | None:
+    def _aside(self, at: float) -> float | None:
         """Returns where the lens goes first, so that it arrives from the right side; None if it does."""
-        slack, positions = self.motion.backlash, self.grid.positions
-        if slack == 0 or self.at == at:
+        slack, (first, last) = self.motion.backlash, self.limits
+        if slack == 0 or self.position == at:
             return None
-        if self.at is not None and (positions[at] - positions[self.at]) * slack > 0:
+        if self.position is not None and (at - self.position) * slack > 0:
             return None
-        first, last = self.limits
-        before = (positions[at] - positions[first : last + 1]) * math.copysign(1.0, slack)
+        places = self.grid.positions[first : last + 1]
+        before = (at - places) * math.copysign(1.0, slack)
         enough = before >= abs(slack) * (1 - 1e-9)
-        aside = first + int(np.argmin(np.where(enough, before, np.inf)) if enough.any() else before.argmax())
-        return None if aside in (at, self.at) else aside
+        best = np.argmin(np.where(enough, before, np.inf)) if enough.any() else before.argmax()
+        aside = float(places[best])
+        return None if before[best] <= 0 or aside == self.position else aside
 
     def again(self) -> Frame:
         """Returns another frame where the lens is."""
-        assert self.at is not None
-        frame = self._take(self.at, Act.AGAIN)
-        if self.on_frame is not None:
-            self.on_frame(self.at, frame)
-        return frame
+        assert self.position is not None
+        return self._shown(self.position, self._take(self.position, Act.AGAIN))
 
-    def _take(self, at: int, act: Act) -> Frame:
+    def _take(self, at: float, act: Act) -> Frame:
         for attempt in range(TRIES):
             self._check_time()
             began = time.monotonic()
             try:
                 frame = self._wait(at)
             except CameraError as error:
-                self.at = None
+                self.position = None
                 if attempt == TRIES - 1:
-                    raise Halt(
-                        Reason.CAMERA_FAILED, f"at {self._at(at)} the camera failed twice: {error}"
-                    ) from error
+                    raise Halt(Reason.CAMERA_FAILED, f"at {at:g} the camera failed twice: {error}") from error
                 self._record(at, Act.AGAIN, began, f"failed: {error}")
                 continue
             self._record(at, act, began)
-            self.at, self._last = at, frame
+            self.position, self._last = at, frame
             return frame
         raise AssertionError("unreachable")
 
-    def _record(self, at: int, act: Act, began: float, note: str = "") -> None:
-        now, position = time.monotonic(), float(self.grid.positions[at])
+    def _record(self, at: float, act: Act, began: float, note: str = "") -> None:
+        now, index = time.monotonic(), self.camera.index_near(at)
         self.tell()
-        self.steps.append(Step(act, at, position, self.grid.unit, now - self.began, now - began, note=note))
-
-    def _at(self, index: int) -> str:
-        """Returns a position as its user counts it."""
-        return f"{self.grid.positions[index]:g}"
+        self.steps.append(Step(act, index, at, self.grid.unit, now - self.began, now - began, note=note))
 
     def amend(self, **known: Any) -> None:
         """Adds to the last step what has become known of it."""
@@ -239,7 +249,7 @@ class LensController:
                 step = self.steps[self._told - 1]
                 self.on_step(step.turned(len(self.grid)) if self.camera.near_first else step)
 
-    def _wait(self, at: int) -> Frame:
+    def _wait(self, at: float) -> Frame:
         """Returns what a capture gives, if it ends before the run does."""
         worker = self._worker
         worker.ask(at)
@@ -247,14 +257,15 @@ class LensController:
             while not worker.done.wait(POLL_S):
                 self._check_time()
         except BaseException:  # also Ctrl-C
-            self.at = None
+            self.position = None
             self._stop(self.motion.patience)
             raise
         return _checked(worker, self.camera)
 
     def _stop(self, patience: float) -> None:
         """Lets a running capture come to an end, or leaves the camera to itself."""
-        self.camera.abort()
+        with suppress(Exception):  # whatever it is, the capture may end all the same
+            self.camera.abort()
         if not self._worker.done.wait(patience):
             self.hung = True
 
@@ -274,23 +285,23 @@ class LensController:
         """Sends the lens to a position after a run has ended, come what may; returns what went wrong."""
         if self.hung:
             return "the camera has not come back: nobody knows where the lens is"
-        if self.at == index:
+        position = float(self.grid.positions[index])
+        if self.position == position:
             return ""
         slowest = max((one.took for one in self.steps), default=0.0)
         patience = max(self.motion.patience, 2 * slowest)
         began = time.monotonic()
         try:
-            self._worker.ask(index)
+            self._worker.ask(position)
             if not self._worker.done.wait(patience):
-                self.at = None
                 self._stop(self.motion.patience)
                 raise CameraTimeoutError(f"no answer after {patience:.1f} s")
             _checked(self._worker, self.camera)
         except CameraError as error:
-            self.at = None
-            return f"the lens could not be sent back to {self._at(index)}: {error}"
-        self._record(index, Act.RETURN, began)
-        self.at = index
+            self.position = None
+            return f"the lens could not be sent back to {position:g}: {error}"
+        self._record(position, Act.RETURN, began)
+        self.position = position
         return ""
 
     def close(self) -> None:
@@ -303,30 +314,19 @@ class LensController:
             self._worker.thread.join()
 
 
-def _checked(worker: Worker, camera: Camera) -> Frame:
-    """Returns the frame that a worker has, if it is what the camera promises."""
+def _checked(worker: Worker, camera: ConnectedCamera) -> Frame:
+    """Returns the frame that a worker has.
+
+    Raises:
+        CameraError: If it has none, or not what the camera promises; also for whatever the capture raised.
+    """
     assert worker.answer is not None
-    frame, error = worker.answer
-    if error is not None:
+    picture, error = worker.answer
+    if isinstance(error, KeyboardInterrupt):
         raise error
-    fault = _fault_of(frame, (camera.views, *camera.shape))
-    if frame is None or fault is not None:
-        raise CameraError(f"the camera gave {fault}")
-    return frame
-
-
-def _fault_of(frame: Any, wanted: tuple[int, int, int]) -> str | None:
-    """Returns what is wrong with a frame and what was expected; None if nothing is."""
-    if not isinstance(frame, np.ndarray):
-        return f"no frame: {frame!r}"
-    if frame.shape != wanted:
-        return f"a frame of shape {frame.shape}, expected {wanted} (view, row, col)"
-    if frame.dtype != np.float32:
-        return f"a frame of dtype {frame.dtype}, expected float32, 0 black and 1 white"
-    finite = np.isfinite(frame)
-    if not finite.all():
-        return f"a frame of which {int((~finite).sum())} of {frame.size} pixels are not finite"
-    return None
+    if error is not None:
+        raise as_camera_error(error) from error
+    return to_frame(picture, (camera.views, *camera.shape))
 
 
 def _same(one: Frame, other: Frame) -> bool:

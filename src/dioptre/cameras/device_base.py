@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event
 from types import TracebackType
-from typing import TypeVar
+from typing import Final, TypeVar
 from urllib.parse import parse_qsl
 
 from dioptre.errors import CameraError, DioptreError, InputError
+
+POSITIONS: Final = 1001  # over a lens's whole way, where its user does not say which
 
 H = TypeVar("H", bound="Held")
 

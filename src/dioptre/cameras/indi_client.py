@@ -265,6 +265,24 @@ class IndiClient:
         return vector
 
 
+def once_more(client: IndiClient, look: Callable[[], T], set_up: Callable[[], object]) -> T:
+    """Returns what a look does; after a driver was restarted or a connection cut, once more from the start.
+
+    Args:
+        client: The connection.
+        look: What is done; raises LostError if something went away.
+        set_up: Connects the devices again, once the server is connected.
+    """
+    try:
+        client.begin()
+        return look()
+    except LostError:
+        if not client.is_connected:
+            client.connect()
+        set_up()
+        return look()
+
+
 def _blob(device: str, member: Member) -> Blob | None:
     """Returns the bytes of a member, or nothing if there are none."""
     try:

@@ -1,9 +1,10 @@
 """The camera and the focuser on an INDI server: finding, connecting and setting them up."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
-from dioptre.cameras.indi_client import IndiClient
+from dioptre.cameras.indi_client import IndiClient, LostError
 from dioptre.errors import CameraError, CameraTimeoutError, InputError
 
 CCD: Final = 1 << 1  # bits of DRIVER_INTERFACE
@@ -73,6 +74,24 @@ def is_connected(client: IndiClient, device: str) -> bool:
     return vector is not None and vector.state != "Busy" and vector.values.get("CONNECT") == "On"
 
 
+@contextmanager
+def attended(client: IndiClient, device: str, stop: Callable[[], None]) -> Iterator[None]:
+    """Lets a device work while it is connected, and stops it if anything but a loss goes wrong.
+
+    Raises:
+        LostError: If it is not connected, or went away.
+    """
+    if not is_connected(client, device):
+        raise LostError(f"{device} is not connected any more")
+    try:
+        yield
+    except LostError:
+        raise
+    except CameraError:
+        stop()
+        raise
+
+
 def connect_device(client: IndiClient, device: str, needed: Sequence[str], timeout_s: float) -> None:
     """Connects the hardware of a driver, and returns when it has the properties that are needed.
 
@@ -100,9 +119,10 @@ def _until(client: IndiClient, device: str, name: str, timeout_s: float) -> None
 
 
 def prepare_camera(client: IndiClient, ccd: str, focuser: str, timeout_s: float) -> None:
-    """Lets a camera send its pictures here as FITS, with the focuser's position in their header."""
+    """Lets a camera send its pictures here as FITS, with the position of a focuser, if one is named."""
     client.want_blobs(ccd)
-    _change(client, ccd, "ACTIVE_DEVICES", {"ACTIVE_FOCUSER": focuser}, timeout_s)
+    if focuser:
+        _change(client, ccd, "ACTIVE_DEVICES", {"ACTIVE_FOCUSER": focuser}, timeout_s)
     for name, switch in SWITCHES.items():
         _change(client, ccd, name, {switch: "On"}, timeout_s)
 

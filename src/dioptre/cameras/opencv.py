@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import cv2
 import numpy as np
+from jaxtyping import Float
 
 from dioptre.cameras.base import Frame, to_index
 from dioptre.cameras.device_base import Held, Stop, split_address, to_number, translated
@@ -34,6 +35,88 @@ LOWEST, HIGHEST, STEP = 0.0, 255.0, 5.0  # what many webcams have
 SETTLE_S: Final = 0.5
 QUEUED: Final = 5  # frames: a driver's usual four buffers, and the one that is being exposed
 FORM: Final = "opencv:NUMBER?low=VALUE&high=VALUE&step=VALUE"
+
+
+class OpenCVSource(Held):
+    """The pictures of a webcam, whoever moves its lens; called, it returns a frame.
+
+    Attributes:
+        name: What it is called in errors.
+        shape: Rows and columns of a frame.
+    """
+
+    where = None
+
+    def __init__(self, number: int = 0, *, queued: int = QUEUED, linear: bool = False) -> None:
+        """Opens the camera and takes a first frame.
+
+        Args:
+            number: Which of several cameras.
+            queued: How many frames are dropped before one counts: as many as the driver may have kept.
+            linear: Whether the camera's frames are linear already.
+
+        Raises:
+            CameraError: If there is no such camera, or it sends nothing.
+        """
+        self._stop, self._queued, self.name = Stop(), queued, f"camera {number}"
+        shown = np.arange(256, dtype=np.float32) / 255
+        self._light = shown if linear else srgb_to_linear(shown)
+        self._capture = cv2.VideoCapture(number)
+        try:
+            with translated("OpenCV", cv2.error):
+                if not self._capture.isOpened():
+                    raise CameraError(f"OpenCV finds no {self.name}")
+                self.shape: tuple[int, int] = self._read().shape
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Releases the camera."""
+        self._capture.release()
+
+    def begin(self) -> None:
+        """Forgets an abort that came while nothing ran."""
+        self._stop.begin()
+
+    def abort(self) -> None:
+        """Makes a wait in another thread raise CameraError before its next frame."""
+        self._stop.ask()
+
+    def set(self, name: int, value: float) -> bool:
+        """Sets one of the driver's properties; returns whether it has it."""
+        with translated("OpenCV", cv2.error):
+            return bool(self._capture.set(name, value))
+
+    def pause(self, seconds: float) -> None:
+        """Waits, unless there is an abort."""
+        self._stop.pause(seconds)
+
+    def __call__(self) -> Frame:
+        """Returns a frame that is exposed from now on."""
+        self.begin()
+        return self.look()
+
+    def look(self) -> Frame:
+        """Drops the frames that waited and returns the next, unless there was an abort meanwhile."""
+        with translated("OpenCV", cv2.error):
+            for _ in range(self._queued):
+                self._stop.check()
+                if not self._capture.grab():
+                    raise CameraError(f"{self.name} sends no frames")
+            green = self._read()
+        if green.shape != self.shape:
+            raise CameraError(f"{self.name} sent a frame of {green.shape}, and before of {self.shape}")
+        return self._light[green][None]
+
+    def _read(self) -> Any:
+        """Returns green of the next frame, as codes of 8 bits."""
+        came, image = self._capture.read()
+        if not came or image is None:
+            raise CameraError(f"{self.name} sends no frames")
+        if image.dtype != np.uint8:
+            raise CameraError(f"{self.name} sends frames of {image.dtype}, not of 8 bits")
+        return image if image.ndim == 2 else image[..., min(1, image.shape[2] - 1)]
 
 
 class OpenCVCamera(Held):
@@ -69,62 +152,36 @@ class OpenCVCamera(Held):
             CameraError: If there is no such camera, or its focus cannot be set.
         """
         self.grid = FocusGrid(np.arange(LOWEST, HIGHEST + 1, STEP) if positions is None else positions, UNIT)
-        self._stop, self._settle_s, self._queued = Stop(), settle_s, queued
-        shown = np.arange(256, dtype=np.float32) / 255
-        self._light = shown if linear else srgb_to_linear(shown)
-        self._name = f"camera {number}"
-        self._capture = cv2.VideoCapture(number)
+        self._settle_s = settle_s
+        self._source = OpenCVSource(number, queued=queued, linear=linear)
         try:
-            with translated("OpenCV", cv2.error):
-                self._begin()
+            if not self._source.set(cv2.CAP_PROP_AUTOFOCUS, 0.0):
+                raise CameraError(f"the autofocus of {self._source.name} cannot be switched off")
+            self._set_focus(float(self.grid.positions[0]))
         except BaseException:
             self.close()
             raise
-
-    def _begin(self) -> None:
-        if not self._capture.isOpened():
-            raise CameraError(f"OpenCV finds no {self._name}")
-        if not self._capture.set(cv2.CAP_PROP_AUTOFOCUS, 0):
-            raise CameraError(f"the autofocus of {self._name} cannot be switched off")
-        self._set_focus(float(self.grid.positions[0]))
-        self.shape: tuple[int, int] = self._read().shape
+        self.shape = self._source.shape
 
     def close(self) -> None:
         """Releases the camera."""
-        self._capture.release()
+        self._source.close()
 
     def abort(self) -> None:
         """Makes a capture in another thread raise CameraError before its next frame."""
-        self._stop.ask()
+        self._source.abort()
 
     def capture(self, index: int) -> Frame:
         """Sets the focus, waits, drops the frames that waited too, and returns the next."""
         at = to_index(index, self.grid)
-        self._stop.begin()
-        with translated("OpenCV", cv2.error):
-            self._set_focus(float(self.grid.positions[at]))
-            self._stop.pause(self._settle_s)
-            for _ in range(self._queued):
-                self._stop.check()
-                if not self._capture.grab():
-                    raise CameraError(f"{self._name} sends no frames")
-            green = self._read()
-        if green.shape != self.shape:
-            raise CameraError(f"{self._name} sent a frame of {green.shape}, and before of {self.shape}")
-        return self._light[green][None]
+        self._source.begin()
+        self._set_focus(float(self.grid.positions[at]))
+        self._source.pause(self._settle_s)
+        return self._source.look()
 
     def _set_focus(self, value: float) -> None:
-        if not self._capture.set(cv2.CAP_PROP_FOCUS, value):
-            raise CameraError(f"the focus of {self._name} cannot be set to {value:g}")
-
-    def _read(self) -> Any:
-        """Returns green of the next frame, as codes of 8 bits."""
-        came, image = self._capture.read()
-        if not came or image is None:
-            raise CameraError(f"{self._name} sends no frames")
-        if image.dtype != np.uint8:
-            raise CameraError(f"{self._name} sends frames of {image.dtype}, not of 8 bits")
-        return image if image.ndim == 2 else image[..., min(1, image.shape[2] - 1)]
+        if not self._source.set(cv2.CAP_PROP_FOCUS, value):
+            raise CameraError(f"the focus of {self._source.name} cannot be set to {value:g}")
 
 
 def open_device(address: str) -> OpenCVCamera:
@@ -136,6 +193,17 @@ def open_device(address: str) -> OpenCVCamera:
         InputError: If this is no number, or these are no positions.
         CameraError: If there is no such camera, or its focus cannot be set.
     """
+    number, positions = parse_address(address)
+    return OpenCVCamera(number, positions=positions)
+
+
+def open_source(address: str) -> OpenCVSource:
+    """Returns the pictures of such a webcam alone, which need not have a focus motor; raises the same."""
+    return OpenCVSource(parse_address(address)[0])
+
+
+def parse_address(address: str) -> tuple[int, Float[np.ndarray, " n"]]:
+    """Returns the number of a webcam and its positions; raises InputError."""
     place, settings = split_address(address, {"low": LOWEST, "high": HIGHEST, "step": STEP}, FORM)
     low, high, step = settings["low"], settings["high"], settings["step"]
     n = round(abs(high - low) / step) + 1 if step > 0 and np.isfinite(high - low) else 0
@@ -143,6 +211,4 @@ def open_device(address: str) -> OpenCVCamera:
         raise InputError(
             f"a lens has 2 to {MOST_POSITIONS} positions, not from {low:g} to {high:g} by {step:g}"
         )
-    return OpenCVCamera(
-        to_number(place, FORM), positions=low + np.arange(n) * (step if high > low else -step)
-    )
+    return to_number(place, FORM), low + np.arange(n) * (step if high > low else -step)

@@ -44,37 +44,27 @@ FORM: Final = "picamera2:NUMBER?step=DIOPTRES"
 Metadata = Mapping[str, Any]
 
 
-class PiCamera(Held):
-    """A Raspberry Pi camera.
+class PiSource(Held):
+    """The pictures of a Raspberry Pi camera, whoever moves its lens; called, it returns a frame.
 
     Attributes:
-        grid: Its positions, in dioptres: what `LensPosition` is at each index.
+        shape: Rows and columns of a frame.
         metadata: What libcamera said of the last frame.
     """
 
-    views = 1
     where = None
 
-    def __init__(
-        self,
-        number: int = 0,
-        *,
-        step_dioptres: float = STEP_DIOPTRES,
-        settle_s: float = SETTLE_S,
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
+    def __init__(self, number: int = 0, *, settle_s: float = 0.0, timeout_s: float = TIMEOUT_S) -> None:
         """Opens the camera, starts it, and holds exposure and gain as soon as they have settled.
 
         Args:
             number: Which of several cameras.
-            step_dioptres: How far apart the positions of the lens are.
-            settle_s: Seconds from telling the lens to move until a frame counts.
+            settle_s: Seconds from telling its lens to move until a frame counts.
             timeout_s: How long a frame may take.
 
         Raises:
-            InputError: If these are no positions.
             MissingExtraError: If Picamera2 is not there.
-            CameraError: If there is no such camera, or its lens cannot be moved.
+            CameraError: If there is no such camera, or its frames cannot be used.
         """
         picamera2, controls = load_picamera2()
         self._stop, self._settle_s, self._timeout_s = Stop(), settle_s, timeout_s
@@ -86,7 +76,6 @@ class PiCamera(Held):
             raise CameraError(f"there is no Raspberry Pi camera {number}: {error}") from None
         try:
             with translated("Picamera2"):
-                self.grid = self._grid(step_dioptres)
                 self._start()
         except BaseException:
             self.close()
@@ -101,46 +90,54 @@ class PiCamera(Held):
         """Makes a capture in another thread raise CameraError."""
         self._stop.ask()
 
-    def capture(self, index: int) -> Frame:
-        """Moves the lens, and returns a frame that was exposed there after it had settled."""
-        dioptres = float(self.grid.positions[to_index(index, self.grid)])
+    def __call__(self) -> Frame:
+        """Returns a frame that is exposed from now on, wherever the lens is."""
+        self._stop.begin()
+        with translated("Picamera2"):
+            return self._frame_at(None)
+
+    def frame_at(self, dioptres: float) -> Frame:
+        """Returns a frame that is exposed where the camera's own lens is sent, after it has settled."""
         self._stop.begin()
         with translated("Picamera2"):
             self._camera.set_controls({"AfMode": self._manual, "LensPosition": dioptres})
             self._stop.pause(self._settle_s)
             return self._frame_at(dioptres)
 
-    def _frame_at(self, dioptres: float) -> Frame:
-        """Returns the first frame that is exposed from now on and that says that it is of there."""
+    def _frame_at(self, dioptres: float | None) -> Frame:
+        """Returns the first frame that is exposed from now on and that says that it is of there, if asked."""
         settled, deadline = time.monotonic_ns(), time.monotonic() + self._timeout_s
         while True:
             request = self._next_request()
             try:
                 self.metadata = request.get_metadata()
                 there = self.metadata.get("LensPosition", math.nan)
-                if self.metadata.get("SensorTimestamp", 0) >= settled and abs(there - dioptres) <= CLOSE:
+                arrived = dioptres is None or abs(there - dioptres) <= CLOSE
+                if self.metadata.get("SensorTimestamp", 0) >= settled and arrived:
                     return self._to_frame(request.make_array("raw"), self.metadata)
             finally:
                 request.release()
             if time.monotonic() > deadline:
-                raise CameraTimeoutError(
-                    f"the lens was sent to {dioptres:g} dioptres and stands at {there:g} after "
-                    f"{self._settle_s + self._timeout_s:g} s"
+                where = (
+                    "" if arrived else f": the lens was sent to {dioptres:g} dioptres and stands at {there:g}"
                 )
+                waited = self._settle_s + self._timeout_s
+                raise CameraTimeoutError(f"the camera sent no frame that counts in {waited:g} s{where}")
 
-    # Setting up, in the order that Picamera2 wants
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The lowest and the highest position of its own lens, in dioptres.
 
-    def _grid(self, step_dioptres: float) -> FocusGrid:
+        Raises:
+            CameraError: If it cannot be moved.
+        """
         offered = self._camera.camera_controls
         if "AfMode" not in offered or "LensPosition" not in offered:
             raise CameraError("the lens of this Raspberry Pi camera cannot be moved: it has no AfMode")
         low, high = (float(end) for end in offered["LensPosition"][:2])
-        n = round((high - low) / step_dioptres) + 1 if step_dioptres > 0 else 0
-        if not 2 <= n <= MOST_POSITIONS:
-            raise InputError(
-                f"a lens that goes from {low:g} to {high:g} dioptres has no steps of {step_dioptres:g}"
-            )
-        return FocusGrid(np.linspace(low, high, n), DIOPTRES)
+        return low, high
+
+    # Setting up, in the order that Picamera2 wants
 
     def _start(self) -> None:
         camera = self._camera
@@ -195,6 +192,77 @@ class PiCamera(Held):
         return np.clip((green - np.float32(black)) / np.float32(self._white - black), 0.0, 1.0)[None]
 
 
+class PiCamera(Held):
+    """A Raspberry Pi camera whose lens moves.
+
+    Attributes:
+        grid: Its positions, in dioptres: what `LensPosition` is at each index.
+        shape: Rows and columns of a frame.
+    """
+
+    views = 1
+    where = None
+    continuous = True
+
+    def __init__(
+        self,
+        number: int = 0,
+        *,
+        step_dioptres: float = STEP_DIOPTRES,
+        settle_s: float = SETTLE_S,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        """Opens the camera, starts it, and holds exposure and gain as soon as they have settled.
+
+        Args:
+            number: Which of several cameras.
+            step_dioptres: How far apart the positions of the lens are.
+            settle_s: Seconds from telling the lens to move until a frame counts.
+            timeout_s: How long a frame may take.
+
+        Raises:
+            InputError: If these are no positions.
+            MissingExtraError: If Picamera2 is not there.
+            CameraError: If there is no such camera, or its lens cannot be moved.
+        """
+        self._source = PiSource(number, settle_s=settle_s, timeout_s=timeout_s)
+        try:
+            self.grid = _grid(*self._source.reach, step_dioptres)
+        except BaseException:
+            self.close()
+            raise
+        self.shape = self._source.shape
+
+    def close(self) -> None:
+        """Stops and releases the camera."""
+        self._source.close()
+
+    @property
+    def metadata(self) -> Metadata:
+        """What libcamera said of the last frame."""
+        return self._source.metadata
+
+    def abort(self) -> None:
+        """Makes a capture in another thread raise CameraError."""
+        self._source.abort()
+
+    def capture(self, index: int) -> Frame:
+        """Moves the lens, and returns a frame that was exposed there after it had settled."""
+        return self.capture_at(float(self.grid.positions[to_index(index, self.grid)]))
+
+    def capture_at(self, position: float | int) -> Frame:
+        """Does the same at a position in dioptres."""
+        return self._source.frame_at(self.grid.check(position))
+
+
+def _grid(low: float, high: float, step: float) -> FocusGrid:
+    """Returns positions from one end of a lens's way to the other, in dioptres."""
+    n = round((high - low) / step) + 1 if step > 0 else 0
+    if not 2 <= n <= MOST_POSITIONS:
+        raise InputError(f"a lens that goes from {low:g} to {high:g} dioptres has no steps of {step:g}")
+    return FocusGrid(np.linspace(low, high, n), DIOPTRES)
+
+
 def widest_mode(modes: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns the sensor's mode that sees most; of several, the one with the fewest pixels."""
 
@@ -234,3 +302,8 @@ def open_device(address: str) -> PiCamera:
     """
     place, settings = split_address(address, {"step": STEP_DIOPTRES}, FORM)
     return PiCamera(to_number(place, FORM), step_dioptres=settings["step"])
+
+
+def open_source(address: str) -> PiSource:
+    """Returns the pictures of such a camera alone, which need not have a lens that moves; raises the same."""
+    return PiSource(to_number(split_address(address, {"step": STEP_DIOPTRES}, FORM)[0], FORM))

@@ -10,6 +10,7 @@ columns of its frames, and a make (`dioptre.cameras.camera_presets`): `simulated
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float32
@@ -44,8 +45,11 @@ class SimulatedCamera:
         settle_s: How long it waits after a move before a frame is exposed.
         seconds: How long all captures would have taken.
         focus: Where the lens is really focused, in dioptres; NaN before the first capture.
-        visited: The positions that were captured, in order.
+        visited: The indices that were captured, in order, whole or between two.
+        continuous: It goes between the positions of its grid, too.
     """
+
+    continuous: ClassVar[bool] = True
 
     stage: LiveScene
     lens: VoiceCoil
@@ -54,7 +58,7 @@ class SimulatedCamera:
     settle_s: float = SETTLE_S
     seconds: float = 0.0
     focus: float = float("nan")
-    visited: list[int] = field(default_factory=list)
+    visited: list[float | int] = field(default_factory=list)
     _lit: dict[tuple[LiveScene, int], Float32[np.ndarray, "2 row col"]] = field(
         default_factory=dict, repr=False
     )
@@ -82,7 +86,13 @@ class SimulatedCamera:
 
     def capture(self, index: int) -> Frame:
         """Moves the lens, waits as long as the settings say, and returns one frame."""
-        at = to_index(index, self.grid)
+        return self._frame(to_index(index, self.grid))
+
+    def capture_at(self, position: float | int) -> Frame:
+        """Does the same at a position of the grid, or between two."""
+        return self._frame(float(self.grid.position_to_index(self.grid.check(position))))
+
+    def _frame(self, at: float | int) -> Frame:
         moved = not self.visited or self.visited[-1] != at
         self.focus = self.lens.move(at, self.settle_s if moved else FRAME_S)
         self.seconds += FRAME_S + (self.settle_s if moved else 0.0)

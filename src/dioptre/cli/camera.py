@@ -10,6 +10,7 @@ import tyro
 
 from dioptre.cli.console import DONE, print_json, progress, refuse_overwriting
 from dioptre.cli.focus import parse_roi
+from dioptre.cli.lens import DeviceFlags
 from dioptre.pipeline.settings import Sweep
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class MeasureCamera:
     shipped networks work on that camera.
 
     Attributes:
-        device: The camera, as for `dioptre run`; simulated:SEED,target stands before a target.
+        hardware: The camera, as for `dioptre run`; simulated:SEED,target stands before a target.
         out: The file.
         sweep: Which positions.
         roi: The region that the target fills, in pixels from the top left; the whole frame by default.
@@ -34,7 +35,7 @@ class MeasureCamera:
         json: Print what was found as JSON.
     """
 
-    device: Annotated[str, tyro.conf.arg(metavar="DEVICE")]
+    hardware: Annotated[DeviceFlags, tyro.conf.OmitArgPrefixes]
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT.toml")]
     sweep: Annotated[Sweep, tyro.conf.OmitArgPrefixes]
     roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
@@ -45,15 +46,14 @@ class MeasureCamera:
 
 def run_camera(config: MeasureCamera) -> int:
     """Measures a camera and writes its file."""
-    from dioptre.cameras.devices import open_device  # noqa: PLC0415
     from dioptre.focusing.inputs import to_rois  # noqa: PLC0415
     from dioptre.pipeline.camera_model import measure_camera, write_camera  # noqa: PLC0415
 
     refuse_overwriting(config.out, config.overwrite)
     roi = None if config.roi is None else parse_roi(config.roi)
-    with open_device(config.device) as camera, progress("measuring", config.json) as moved:
+    with config.hardware.open(config.sweep) as camera, progress("measuring", config.json) as moved:
         (region,) = to_rois(roi, camera.shape)
-        found = measure_camera(camera, config.name or config.device, config.sweep, region, moved)
+        found = measure_camera(camera, config.name or config.hardware.address, config.sweep, region, moved)
     write_camera(found, config.out)
     if config.json:
         print_json({"out": str(config.out), **asdict(found)})

@@ -23,7 +23,33 @@ if TYPE_CHECKING:
     from dioptre.focusing.result import FocusResult
     from dioptre.focusing.trace import Step
 
-Address = Annotated[str, tyro.conf.arg(metavar="DEVICE")]
+
+@dataclass(frozen=True)
+class DeviceFlags:
+    """Which camera, and which lens.
+
+    Attributes:
+        device: The camera: replay:STACK, simulated:SEED, indi:HOST:PORT/CCD/FOCUSER, micromanager:demo,
+            micromanager:CFG, picamera2, opencv:0, or pair:CAMERA+LENS.
+        lens: The lens, where it is not the camera's own: another device, or FILE.py:NAME, a function of yours
+            that moves it. A camera may be a function of yours, too.
+        unit: What its positions are counted in, if FILE.py does not say; --limits then says how far it goes.
+    """
+
+    device: Annotated[str, tyro.conf.arg(metavar="DEVICE")]
+    lens: Annotated[str | None, tyro.conf.arg(metavar="LENS")] = None
+    unit: Annotated[str | None, tyro.conf.arg(metavar="WORD")] = None
+
+    @property
+    def address(self) -> str:
+        """The address of camera and lens together."""
+        return self.device if self.lens is None else f"pair:{self.device}+{self.lens}"
+
+    def open(self, motion: LensMotion) -> "OpenedCamera":
+        """Returns the camera, open."""
+        from dioptre.cameras.devices import open_device  # noqa: PLC0415
+
+        return open_device(self.device, self.lens, limits=motion.limits, unit=self.unit)
 
 
 @dataclass(frozen=True)
@@ -56,21 +82,20 @@ class RunLens:
     and it is back where it began (--on-failure); why, on stderr. 2: bad input, or no such device.
 
     Attributes:
-        device: The camera: replay:STACK, simulated:SEED, indi:HOST:PORT/CCD/FOCUSER, micromanager:demo,
-            micromanager:CFG, picamera2 or opencv:0.
+        hardware: Which camera, and which lens.
         roi: Look only at this region, in pixels from the top left.
         camera: What the lens does, for networks: a file that `dioptre camera` wrote, pixel3, dslr-50mm,
             machine-vision-16mm or microscope-4x.
         search: How the focus is looked for.
-        lens: How the lens moves.
+        motion: How the lens moves.
         output: What is printed and written.
     """
 
-    device: Address
+    hardware: Annotated[DeviceFlags, tyro.conf.OmitArgPrefixes]
     roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
     search: Annotated[LensSearch, tyro.conf.OmitArgPrefixes] = field(default_factory=LensSearch)
-    lens: Annotated[LensMotion, tyro.conf.OmitArgPrefixes] = field(default_factory=LensMotion)
+    motion: Annotated[LensMotion, tyro.conf.OmitArgPrefixes] = field(default_factory=LensMotion)
     output: Annotated[RunOutputFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=RunOutputFlags)
 
 
@@ -79,14 +104,14 @@ class Record:
     """Sweep a camera and write a stack that every other command reads.
 
     Attributes:
-        device: The camera, as for `dioptre run`.
+        hardware: The camera, as for `dioptre run`.
         out: A folder, new or empty: 16-bit pictures, positions.csv, and recording.json, which other commands
             read.
         sweep: Which positions.
         json: Print what was recorded as JSON.
     """
 
-    device: Address
+    hardware: Annotated[DeviceFlags, tyro.conf.OmitArgPrefixes]
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OUT")]
     sweep: Annotated[Sweep, tyro.conf.OmitArgPrefixes]
     json: bool = False
@@ -94,8 +119,6 @@ class Record:
 
 def run_lens(config: RunLens) -> int:
     """Focuses a camera and prints what became of it."""
-    from dioptre.cameras.devices import open_device  # noqa: PLC0415
-
     roi = None if config.roi is None else parse_roi(config.roi)
     if config.output.full and not config.output.json:
         raise InputError("--full goes with --json")
@@ -105,14 +128,14 @@ def run_lens(config: RunLens) -> int:
         from dioptre.cli.plotting import refuse_figure  # noqa: PLC0415
 
         refuse_figure(config.output.plot, config.output.overwrite)
-    with open_device(config.device) as camera, ExitStack() as stack:
+    with config.hardware.open(config.motion) as camera, ExitStack() as stack:
         focuser = _focuser(config, camera, _opened(config.output.trace, stack))
         result = focuser.run(roi)
     if config.output.plot is not None:
         from dioptre.cli.plotting import save_figure  # noqa: PLC0415
         from dioptre.evaluate.run_figure import run_figure  # noqa: PLC0415
 
-        save_figure(run_figure(result, config.device), config.output.plot)
+        save_figure(run_figure(result, config.hardware.address), config.output.plot)
     if config.output.json:
         print_json(result.to_json(config.output.full))
     else:
@@ -122,11 +145,10 @@ def run_lens(config: RunLens) -> int:
 
 def run_record(config: Record) -> int:
     """Records a sweep."""
-    from dioptre.cameras.devices import open_device  # noqa: PLC0415
     from dioptre.pipeline.recording import record  # noqa: PLC0415
 
-    with open_device(config.device) as camera, progress("recording", config.json) as moved:
-        found = record(camera, config.device, config.out, config.sweep, moved)
+    with config.hardware.open(config.sweep) as camera, progress("recording", config.json) as moved:
+        found = record(camera, config.hardware.address, config.out, config.sweep, moved)
     if config.json:
         print_json({"out": str(config.out), **found.to_json()})
     else:
@@ -150,7 +172,7 @@ def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "
 
     def told(step: "Step") -> None:
         if not seen and not config.output.json:  # what cannot be used was refused by now
-            sys.stdout.write(_described(config.device, camera) + "\n")
+            sys.stdout.write(_described(config.hardware.address, camera) + "\n")
         seen.append(step)
         if trace is not None:
             trace.write(to_line(step.to_json()))
@@ -158,7 +180,7 @@ def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "
         if not config.output.json:
             print_step(step, best)
 
-    return Autofocus(camera, config.camera, told, **vars(config.search), **vars(config.lens))
+    return Autofocus(camera, config.camera, told, **vars(config.search), **vars(config.motion))
 
 
 def _described(device: str, camera: "OpenedCamera") -> str:

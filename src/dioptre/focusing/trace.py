@@ -29,8 +29,8 @@ class Step:
 
     Attributes:
         act: Why it was taken.
-        index: Where the lens was sent, as an index of its grid.
-        position: The same, in `unit`.
+        index: Where the lens was sent, as the nearest index of its grid.
+        position: Where exactly, in `unit`.
         unit: What positions are counted in.
         seconds: When the frame was there, from the start of the run.
         took: How long moving, waiting and exposing took, in seconds.

@@ -97,11 +97,11 @@ class VoiceCoil:
         self._dragged_um: float | None = None  # where the play has left it, without the offset
         self._jitter_um = self._swing_um = self._since_s = 0.0
 
-    def move(self, index: int, wait_s: float) -> float:
+    def move(self, index: float | int, wait_s: float) -> float:
         """Returns the focus of the lens in dioptres, some time after it was sent to a position.
 
         Args:
-            index: Of the grid.
+            index: Of the grid, whole or between two.
             wait_s: Seconds after the command; after one to where it is, the ringing of the last move goes on.
         """
         actuator, command = self.actuator, self._command_um(index)
@@ -116,12 +116,13 @@ class VoiceCoil:
         swing *= math.exp(-self._since_s / actuator.settling_s) if actuator.settling_s > 0 else 0.0
         return float(extension_to_focus_um(self.camera, here + self.offset_um + self._jitter_um + swing))
 
-    def rest(self, index: int) -> float:
+    def rest(self, index: float | int) -> float:
         """Returns the focus at which the lens comes to rest without play and jitter, in dioptres."""
         return float(extension_to_focus_um(self.camera, self._command_um(index) + self.offset_um))
 
-    def _command_um(self, index: int) -> float:
-        far, wanted = np.asarray(focus_to_extension_um(self.camera, self.camera.grid.dioptres[[0, index]]))
+    def _command_um(self, index: float | int) -> float:
+        focus = self.camera.grid.index_to_dioptres(np.array([0.0, index]))
+        far, wanted = np.asarray(focus_to_extension_um(self.camera, focus))
         code = self.actuator.code_um
         return float(far + round(float(wanted - far) / code) * code if code > 0 else wanted)
 
