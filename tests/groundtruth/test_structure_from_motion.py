@@ -9,7 +9,7 @@ from dioptre.groundtruth.colmap import colmap_model
 from dioptre.groundtruth.composite import sharpness
 from dioptre.groundtruth.features import Features, Tracks, join
 from dioptre.groundtruth.poses import Nominal, Poses
-from dioptre.groundtruth.projection import Bundle
+from dioptre.groundtruth.projection import Bundle, triangulate
 from dioptre.groundtruth.reconstruct import _check_sharpness, working_factor
 from dioptre.groundtruth.register import Motion
 from dioptre.groundtruth.structure_from_motion import (
@@ -20,7 +20,6 @@ from dioptre.groundtruth.structure_from_motion import (
     explained_by,
     refine,
     refuse_exchanged,
-    triangulate,
 )
 from tests.groundtruth.test_bundle import CROSS, rig
 

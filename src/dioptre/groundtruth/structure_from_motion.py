@@ -29,10 +29,9 @@ from dioptre.groundtruth.composite import sharpness
 from dioptre.groundtruth.features import Features, Image, Tracks, find_features, join, link_near, match
 from dioptre.groundtruth.localise import Observations, localise
 from dioptre.groundtruth.poses import Adjusted, Nominal
-from dioptre.groundtruth.projection import Bundle, Lenses, project
+from dioptre.groundtruth.projection import Bundle, Lenses, project, triangulate
 from dioptre.groundtruth.register import Motion
 
-BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
 ALIGNED_PX = 0.06  # to which `composite.align` tells the axis of a slice, working pixels
 AXIS_PX = 0.03  # of its mean over a sweep, likewise
 ROUGH_ROUNDS, FINE_ROUNDS = 12, 40  # of the adjustment: to tell outliers, and to the end
@@ -251,29 +250,6 @@ def _begin(tracks: Tracks, motions: Sequence[Motion], nominal: Nominal, factor: 
         nominal.spacing_m,
     )
     return replace(bundle, points=triangulate(bundle))
-
-
-def triangulate(bundle: Bundle) -> Float[np.ndarray, "point 3"]:
-    """Returns rays and inverse depths of points by least squares, as if no camera were turned.
-
-    A place over the focal length is then (u, v) - rho centre, which is linear in what is wanted.
-    """
-    lenses, image = bundle.lenses, bundle.image
-    camera = bundle.camera[image]
-    flat = (bundle.places - lenses.shifts[image]) / (lenses.focals[camera] * lenses.zooms[image])[:, None]
-    centre = lenses.centres[camera][:, :2]
-    count = np.bincount(bundle.point, minlength=len(bundle.points)).astype(float)
-
-    def mean(values: Float[np.ndarray, " o"]) -> Float[np.ndarray, " point"]:
-        return np.bincount(bundle.point, values, len(bundle.points)) / count
-
-    at = np.stack([mean(flat[:, axis]) for axis in (0, 1)], axis=1)
-    middle = np.stack([mean(centre[:, axis]) for axis in (0, 1)], axis=1)
-    apart, moved = centre - middle[bundle.point], flat - at[bundle.point]
-    along = np.bincount(bundle.point, -(apart * moved).sum(axis=1), len(bundle.points))
-    wide = np.bincount(bundle.point, (apart**2).sum(axis=1), len(bundle.points))
-    rho = np.clip((along + BEGIN_RHO * 1e-6) / (wide + 1e-6), 0.0, 12.0)
-    return np.concatenate([at + rho[:, None] * middle, rho[:, None]], axis=1)
 
 
 def refine(
