@@ -50,7 +50,7 @@ def test_a_sweep_held_by_hand_is_answered_as_one_that_stood_still() -> None:
     moved = dioptre.focus(seen(sweep, PLACES), roi=(50, 50, 60, 60))
     assert abs(moved.index - SHARP) <= 1
     assert moved.state == "focused"
-    assert "slices are aligned" in moved.notes[-1]
+    assert "they are aligned" in moved.notes[-1]
 
 
 def test_what_stood_still_is_not_touched() -> None:

@@ -53,8 +53,8 @@ def aligned(slices: Slices) -> Slices:
     length = float(np.median(np.hypot(*steps.T)))
     rows, cols = field.shape
     note = (
-        f"the camera moved by {length:.1f} pixels a slice: slices are aligned, and all of them show "
-        f"x={field.left} y={field.top} w={cols} h={rows}"
+        f"neighbouring slices lie {length:.1f} pixels beside one another: they are aligned, and all of them "
+        f"show x={field.left} y={field.top} w={cols} h={rows}"
     )
     return replace(_moved(slices, places), field=field, notes=(*slices.notes, note))
 
