@@ -12,7 +12,7 @@ ORDER = (
     ("resources",),
     ("grid",),
     ("optics", "rig"),
-    ("stack", "posterior", "miss"),
+    ("stack", "posterior", "miss", "motion"),
     ("methods", "simulate", "groundtruth", "stacks"),
     ("store",),
     ("cameras",),

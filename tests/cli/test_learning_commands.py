@@ -124,7 +124,7 @@ def test_bad_input_is_a_sentence(
     assert "there is no recipe 'x'" in refused("train", "--recipe", "x", out)
     assert "holds patches, not a training" in refused("export", path, str(tmp_path / "x.onnx"))
     assert "did you mean census-transform" in refused("predict", path, out, "--methods", "census-transfrom")
-    assert "split test" in refused("predict", path, out)
+    assert "split test" in refused("predict", path, out, "--split", "test")
     assert "0 to 7 starts" in refused("predict", path, out, "--split", "train", "--starts", "9")
     assert "not a folder of predictions" in refused("report", str(tmp_path), out)
     assert "PREDICTIONS... OUT, not 1 folders" in refused("report", out)

@@ -10,7 +10,8 @@ from dioptre.groundtruth.reconstruct import observe_capture
 from tests.groundtruth.test_bundle import CROSS
 
 SHAPE, FOCAL = (180, 240), 220.0
-SLICES = 7  # of which the first and the last have features
+BLUR = (0.0, 1.5, 3.0, 3.0, 3.0, 1.5, 0.0)  # pixels
+SLICES = len(BLUR)  # of which the first and the last have features
 SPACING = 0.3  # boards are 2 to 4 m away
 NAMES = ("center", "left", "right", "top", "bottom")
 CENTRES = CROSS / 0.06 * SPACING
@@ -59,8 +60,15 @@ def sweeps() -> list[np.ndarray]:
     rng = np.random.default_rng(0)
     still = [picture(np.eye(3), centre) for centre in CENTRES]
     return [
-        (one + 0.004 * rng.standard_normal((SLICES, *SHAPE))).astype(np.float32).clip(0, 1) for one in still
+        (np.stack([defocused(one, blur) for blur in BLUR]) + 0.004 * rng.standard_normal((SLICES, *SHAPE)))
+        .astype(np.float32)
+        .clip(0, 1)
+        for one in still
     ]
+
+
+def defocused(one: np.ndarray, sigma: float) -> np.ndarray:
+    return cv2.GaussianBlur(one, (0, 0), sigma) if sigma else one
 
 
 def observe(sweeps: list[np.ndarray]) -> float:
@@ -75,12 +83,39 @@ def test_a_capture_without_fault_is_believed(sweeps: list[np.ndarray]) -> None:
 
 def test_exchanged_cameras_are_refused(sweeps: list[np.ndarray]) -> None:
     center, left, right, top, bottom = sweeps
-    with pytest.raises(InputError, match="exchanged"):
+    with pytest.raises(InputError, match="left and right are exchanged"):
         observe([center, right, left, top, bottom])
 
 
+@pytest.mark.parametrize("level", [0.0, 0.5, 1.0])
+def test_a_blank_slice_is_named(sweeps: list[np.ndarray], level: float) -> None:
+    blank = sweeps[3].copy()
+    blank[2] = level
+    with pytest.raises(InputError, match="slice 2 of top is blank"):
+        observe([*sweeps[:3], blank, sweeps[4]])
+
+
+def test_a_black_slice_with_noise_is_named(sweeps: list[np.ndarray]) -> None:
+    dark = sweeps[1].copy()
+    dark[4] = np.random.default_rng(3).normal(0.002, 0.002, SHAPE)
+    with pytest.raises(InputError, match="slice 4 of left is blank"):
+        observe([sweeps[0], dark, *sweeps[2:]])
+
+
+def test_a_blank_capture_is_refused(sweeps: list[np.ndarray]) -> None:
+    with pytest.raises(InputError, match="every slice of center is blank"):
+        observe([np.zeros_like(one) for one in sweeps])
+
+
+def test_a_lens_that_is_stuck_is_named(sweeps: list[np.ndarray]) -> None:
+    noise = 0.004 * np.random.default_rng(4).standard_normal(sweeps[4].shape)
+    stuck = (sweeps[4][:1] + noise).astype(np.float32)
+    with pytest.raises(InputError, match="the lens of bottom is stuck"):
+        observe([*sweeps[:4], stuck])
+
+
 def test_a_camera_that_saw_something_else_is_named(sweeps: list[np.ndarray]) -> None:
-    other = np.broadcast_to(texture(9)[: SHAPE[0], : SHAPE[1]], (SLICES, *SHAPE)).copy()
+    other = np.stack([defocused(texture(9)[: SHAPE[0], : SHAPE[1]], blur) for blur in BLUR])
     with pytest.raises(InputError, match=r"top (shares|has) \d+ points"):
         observe([*sweeps[:3], other, sweeps[4]])
 

@@ -7,12 +7,12 @@ from dioptre.groundtruth.composite import align, compose, warp
 from dioptre.groundtruth.register import Motion
 
 
-def sweep(seed: int) -> tuple[np.ndarray, Motion, np.ndarray]:
+def sweep(seed: int, wander_px: float = 0.3) -> tuple[np.ndarray, Motion, np.ndarray]:
     """Nine slices of two halves that are sharp at different ones, with scale and a wandering axis."""
     rng = np.random.default_rng(seed)
     picture = cv2.GaussianBlur(rng.random((120, 160)).astype(np.float32), (0, 0), 1.0)
     zoom = 1 + 0.004 * np.arange(9)
-    shift = rng.normal(0, 0.3, (9, 2)).cumsum(axis=0)
+    shift = rng.normal(0, wander_px, (9, 2)).cumsum(axis=0)
     shift -= zoom[:, None] * (shift / zoom[:, None]).mean(axis=0)
     slices = []
     for k in range(9):
@@ -28,6 +28,11 @@ def test_the_axis_is_followed_through_the_sweep() -> None:
     assert np.abs(found.shift - motion.shift).max() < 0.2
     assert np.abs(motion.shift).max() > 0.6
     assert np.array_equal(found.zoom, motion.zoom)
+
+
+def test_a_camera_that_was_held_by_hand_is_followed() -> None:
+    slices, motion, _ = sweep(3, 5.0)
+    assert np.abs(align(slices, motion.zoom).shift - motion.shift).max() < 0.6
 
 
 def test_what_grows_on_one_side_is_not_taken_for_the_axis() -> None:

@@ -9,7 +9,7 @@ from dioptre.groundtruth.colmap import colmap_model
 from dioptre.groundtruth.composite import sharpness
 from dioptre.groundtruth.features import Features, Tracks, join
 from dioptre.groundtruth.poses import Nominal, Poses
-from dioptre.groundtruth.projection import Bundle
+from dioptre.groundtruth.projection import Bundle, triangulate
 from dioptre.groundtruth.reconstruct import _check_sharpness, working_factor
 from dioptre.groundtruth.register import Motion
 from dioptre.groundtruth.structure_from_motion import (
@@ -17,8 +17,9 @@ from dioptre.groundtruth.structure_from_motion import (
     _check_geometry,
     _check_tracks,
     _focus_ratio,
+    explained_by,
     refine,
-    triangulate,
+    refuse_exchanged,
 )
 from tests.groundtruth.test_bundle import CROSS, rig
 
@@ -55,10 +56,21 @@ def test_a_rig_as_told_is_believed() -> None:
     assert np.abs(found.lenses.centres - true.lenses.centres).max() < 5e-4
 
 
-def test_exchanged_cameras_are_not_believed() -> None:
-    found, _, explained = refine(begun(2, exchanged=True), 1)
-    with pytest.raises(InputError, match="exchanged"):
+def test_exchanged_cameras_are_named_and_not_believed() -> None:
+    exchanged = begun(2, exchanged=True)
+    found, _, explained = refine(exchanged, 1)
+    with pytest.raises(InputError, match="do they stand so"):
         _check_geometry(found, nominal(), explained)
+    with pytest.raises(InputError, match="left and right are exchanged"):
+        refuse_exchanged(exchanged, nominal(), 1)
+
+
+def test_cameras_as_told_explain_more_than_any_two_that_are_exchanged() -> None:
+    true = begun(2)
+    refuse_exchanged(true, nominal(), 1)
+    told = explained_by(true, range(5), 1)
+    others = [explained_by(true, order, 1) for order in ([1, 0, 2, 3, 4], [0, 1, 2, 4, 3], [0, 3, 2, 1, 4])]
+    assert told > max(others) + 0.2
 
 
 def test_too_few_features_and_too_few_shared_points_are_said() -> None:

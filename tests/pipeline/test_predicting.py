@@ -81,8 +81,8 @@ def test_a_stopped_run_goes_on(data: Path, tmp_path: Path) -> None:
     first = tmp_path / "found" / "parts" / "00000.parquet"
     written = first.stat().st_mtime_ns
     seen: list[int] = []
-    count = predict_store(data, tmp_path / "found", prediction, None, lambda done, _: seen.append(done))
-    assert count == PATCHES * (2 + 1)  # the oracle answers too
+    found = predict_store(data, tmp_path / "found", prediction, None, lambda done, _: seen.append(done))
+    assert found == (PATCHES * (2 + 1), "test")  # the oracle answers too
     assert seen == [1, 2, 3]
     assert first.stat().st_mtime_ns == written
 
@@ -160,6 +160,14 @@ def test_methods_that_do_not_know_the_ladder_are_left_out(tmp_path: Path) -> Non
     assert not [key for key in keys if isinstance(find_method(key).build(), Learned)]
     with pytest.raises(DioptreError, match="grid of 49 positions"):
         predicting.methods_for(store, ("dioptre-any-dp",))
+
+
+def test_a_store_without_test_patches_is_predicted_whole(tmp_path: Path) -> None:
+    simulate(tmp_path / "train", Simulation(2, 1, split="train"), None, lambda *_: None)
+    chosen = Prediction("rank-transform")
+    found = predict_store(tmp_path / "train", tmp_path / "found", chosen, None, lambda *_: None)
+    assert found[1] == "all"
+    assert read_manifest(tmp_path / "found", "predictions")["origin"]["split"] == "all"
 
 
 def test_a_store_that_is_not_finished_or_empty_is_refused(data: Path, tmp_path: Path) -> None:

@@ -73,10 +73,12 @@ def test_every_table_says_on_which_data_it_is(home: Path, tmp_path: Path) -> Non
 
 
 @slow
-def test_figures_are_drawn_and_a_report_is_the_same_again(home: Path, tmp_path: Path) -> None:
+def test_figures_are_drawn_and_a_report_is_the_same_whatever_its_folder_is_called(
+    home: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("matplotlib")
     for name in ("one", "two"):
-        report([home / "p-centre"], tmp_path / name / "out")
+        report([home / "p-centre"], tmp_path / name)
     files = sorted(path for path in (tmp_path / "one").rglob("*") if path.is_file())
     names = {path.stem for path in files if path.suffix == ".svg"}
     wanted = {

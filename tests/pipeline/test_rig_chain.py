@@ -65,7 +65,7 @@ def test_labels_of_a_rig_are_near_the_truth_and_go_all_the_way_to_a_report(tmp_p
     off = [abs(row["truth"] - rows[row["row"], row["col"]]) for row in labels]
     assert np.mean(np.array(off) <= 1) >= 0.8
 
-    chosen = Prediction(methods="local-norm-dist-sq-4", split="train")
+    chosen = Prediction(methods="local-norm-dist-sq-4")
     predict_store(store, tmp_path / "predictions", chosen, None, quiet)
     report([tmp_path / "predictions"], tmp_path / "report")
     assert "local-norm-dist-sq-4" in (tmp_path / "report" / "tables.json").read_text()

@@ -39,9 +39,10 @@ def run_predict(config: Predict) -> int:
 
     data, out = (shared_path(path, config.workers) for path in (config.data, config.out))
     with progress("predicting", config.json) as moved, open_executor(config.workers) as executor:
-        count = predict_store(data, out, config.prediction, executor, moved)
+        count, split = predict_store(data, out, config.prediction, executor, moved)
     if config.json:
-        print_json({"out": str(config.out), "predictions": count})
+        print_json({"out": str(config.out), "predictions": count, "split": split})
     else:
-        sys.stdout.write(f"wrote {count} predictions to {config.out}\n")
+        of = "patches of every split" if split == "all" else f"the split {split}"
+        sys.stdout.write(f"wrote {count} predictions for {of} to {config.out}\n")
     return DONE

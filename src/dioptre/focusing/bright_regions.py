@@ -42,7 +42,7 @@ def bright_slices(slices: Slices, region: Region) -> Slices | None:
         return [side_by_side(region.pixels(slices, one), places) for one in codes]
 
     pixels = np.stack([one for some in _streamed(slices, region, work) for one in some])
-    return replace(slices, pictures=Pictures.of_array(pixels), scaled=True, holes=None)
+    return replace(slices, pictures=Pictures.of_array(pixels), scaled=True, holes=None, field=None)
 
 
 def mean_light(slices: Slices, region: Region) -> Float[np.ndarray, "row col"]:

@@ -6,7 +6,6 @@ order and the result is turned back at the end, so that he meets his own order o
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, overload
 
 import numpy as np
@@ -20,6 +19,7 @@ from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge, judge_curve
 from dioptre.errors import InputError, MethodError
+from dioptre.focusing.alignment import aligned, seems_to_move
 from dioptre.focusing.arguments import (
     DEFAULT_MEASURE,
     AnyGrid,
@@ -57,7 +57,7 @@ from dioptre.focusing.inputs import (
     window_of,
 )
 from dioptre.focusing.looks import Look, look_pixels, to_looks
-from dioptre.focusing.preview import preview_of
+from dioptre.focusing.preview import shown
 from dioptre.focusing.regions import to_region
 from dioptre.focusing.result import Depth, FocusResult, Roi
 from dioptre.focusing.score_slices import MeasuredRegion, measure_regions, measure_tiles
@@ -137,18 +137,12 @@ def focus(
     need_order(chosen, told)
     job = FocusJob.of(row, focuser, told, to_prior(prior), slices.view_codes, check_risk(risk))
     rois = to_rois(roi, slices.shape)
-    regions = job.regions(slices, rois, how.progress)
+    slices, regions = job.steadied(slices, rois, how.progress)
     if is_several(roi):
-        return [_shown(job.turned(replace(one, depths=())), slices) for one in regions]
+        return [shown(job.turned(replace(one, depths=())), slices) for one in regions]
     parts = job.depths(slices, rois[0], regions[0])
     found = decide(parts, chosen) if parts else replace(regions[0], depths=())
-    return _shown(job.turned(found), slices)
-
-
-def _shown(result: FocusResult, slices: Slices) -> FocusResult:
-    """Returns a result with what was looked at; what is not in memory is read again if somebody looks."""
-    later = partial(preview_of, slices, result)
-    return replace(result, preview=later if slices.pictures.array is None else later())
+    return shown(job.turned(found), slices)
 
 
 def focus_from(
@@ -257,13 +251,27 @@ class FocusJob:
         """Returns a result in the person's own order."""
         return result.turned() if self.near_first else result
 
+    def steadied(
+        self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None
+    ) -> tuple[Slices, list[FocusResult]]:
+        """Returns the slices, aligned where the camera moved, and the answer to each region of them.
+
+        A network is shown them as they are: it needs patches of its size.
+        """
+        seen = self._regions(slices, rois, progress)
+        if not self.focuser.is_network and any(seems_to_move(found.blocks) for _, found in seen):
+            still = aligned(slices)
+            if still is not slices:
+                return still, self.regions(still, rois, progress)
+        return slices, [self._lit(slices, *one) for one in seen]
+
     def regions(self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None) -> list[FocusResult]:
         """Returns the answer to each region of all slices; of a mostly black one, where its light is."""
         return [self._lit(slices, *one) for one in self._regions(slices, rois, progress)]
 
-    def _lit(self, slices: Slices, whole: FocusResult, exposure: Exposure) -> FocusResult:
+    def _lit(self, slices: Slices, whole: FocusResult, found: MeasuredRegion) -> FocusResult:
         """Returns the answer of a region's brightest places, with its own scores, if it is surer than its."""
-        if whole.state is State.FOCUSED or exposure.mean > LIT:
+        if whole.state is State.FOCUSED or found.exposure.mean > LIT:
             return whole
         if self.focuser.is_network:  # which knows pictures, and not pieces of them
             return whole
@@ -278,8 +286,8 @@ class FocusJob:
 
     def _regions(
         self, slices: Slices, rois: Sequence[Roi | None], progress: Any = None
-    ) -> list[tuple[FocusResult, Exposure]]:
-        """Returns what is said of each region as it is, and how bright it is."""
+    ) -> list[tuple[FocusResult, MeasuredRegion]]:
+        """Returns what is said of each region as it is, and what is known of it."""
         parts = [to_region(slices, window_of(one, slices.shape)) for one in rois]
         for one in parts:
             if not self.through_camera:
@@ -294,8 +302,8 @@ class FocusJob:
                 place = place_of(roi, slices.shape, slices.where)
                 stack = None if found.pixels is None else self._stack(found.pixels[None], None, place)
                 result = replace(self._answer(found, stack, roi or roi_of(part.window), None), roi=roi)
-            told = _told(result, (*slices.notes, *part.notes), bool(part.notes))
-            results.append((told, found.exposure))
+            told = result.read_with((*slices.notes, *part.notes), bool(part.notes))
+            results.append((told, found))
         return results
 
     def depths(self, slices: Slices, roi: Roi | None, whole: FocusResult) -> dict[Depth, FocusResult]:
@@ -441,11 +449,3 @@ class FocusJob:
     def _tile_curves(self, pixels: Pixels, layout: Any = None) -> Float[np.ndarray, "tile n"] | None:
         tiles = tiles_of(pixels, layout)
         return None if tiles is None else self.focuser.tile_measure.scores(self._stack(tiles, None, None))
-
-
-def _told(result: FocusResult, notes: tuple[str, ...], left_out: bool) -> FocusResult:
-    """Returns a result that says how its stack was read, and whether pixels were left out."""
-    if left_out:
-        reasons = (*result.reasons, Reason.PIXELS_LEFT_OUT)
-        result = replace(result, verdict=replace(result.verdict, reasons=reasons))
-    return replace(result, notes=notes)

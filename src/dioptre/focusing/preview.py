@@ -3,6 +3,8 @@
 Codes are 8 bit for showing, all but the outermost thousandths between black and white.
 """
 
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -16,6 +18,12 @@ from dioptre.miss import reach_of
 LARGEST: Final = 320  # pixels of the frame's longer side
 CROP: Final = 96  # rows and columns of a piece at full size
 CLIPPED: Final = 0.1  # percent
+
+
+def shown(result: FocusResult, slices: Slices) -> FocusResult:
+    """Returns a result with what was looked at; what is not in memory is read again if somebody looks."""
+    later = partial(preview_of, slices, result)
+    return replace(result, preview=later if slices.pictures.array is None else later())
 
 
 def preview_of(slices: Slices, result: FocusResult) -> Preview:

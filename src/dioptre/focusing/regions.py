@@ -46,8 +46,9 @@ def to_region(slices: Slices, window: Window) -> Region:
     """Returns a region without the borders that do not count.
 
     Raises:
-        InputError: If hardly anything of it counts.
+        InputError: If hardly anything of it counts, or is in all slices.
     """
+    window = _in_field(slices, window)
     if slices.holes is None or not window.cut(slices.holes).any():
         return Region(window)
     holes = window.cut(slices.holes)
@@ -65,6 +66,17 @@ def to_region(slices: Slices, window: Window) -> Region:
         note = f"{note}; the region is cropped to x={left} y={top} w={cols} h={rows}"
     filling = Filling.of(inner.cut(holes)) if inner.cut(holes).any() else None
     return Region(kept, filling, (note,))
+
+
+def _in_field(slices: Slices, window: Window) -> Window:
+    """Returns the part of a window that all slices show."""
+    inner = window if slices.field is None else window.common(slices.field)
+    if min(inner.shape) < min(MIN_SIZE, *window.shape):
+        raise InputError(
+            f"the camera moved away from the region x={window.left} y={window.top} w={window.shape[1]} "
+            f"h={window.shape[0]}: hardly anything of it is in all slices"
+        )
+    return inner
 
 
 def _crop(holes: Mask) -> Window:

@@ -186,6 +186,11 @@ class FocusResult:
             f"{self.index} of {len(self.grid)}, confidence {self.confidence:.2f}, {self.method})"
         )
 
+    def read_with(self, notes: tuple[str, ...], left_out: bool) -> "FocusResult":
+        """Returns the same result, which says how its stack was read and whether pixels were left out."""
+        reasons = (*self.reasons, Reason.PIXELS_LEFT_OUT) if left_out else self.reasons
+        return replace(self, verdict=replace(self.verdict, reasons=reasons), notes=notes)
+
     def turned(self) -> "FocusResult":
         """Returns the same result, of the same slices in the other order."""
         n = len(self.grid)

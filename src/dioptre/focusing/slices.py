@@ -53,6 +53,7 @@ class Slices:
         where: The centre of the slices in the camera's frame, if that is known.
         view_codes: Codes between black and white of one view, for measures with absolute constants.
         holes: Which pixels do not count; None if all do.
+        field: What all slices show, where they had to be aligned; None if that is all of them.
         lost: Slices that do not count.
         notes: What was assumed or left out, in sentences.
     """
@@ -66,6 +67,7 @@ class Slices:
     where: tuple[float, float] | None = None
     view_codes: float = VIEW_CODES
     holes: Mask | None = None
+    field: Window | None = None
     lost: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 

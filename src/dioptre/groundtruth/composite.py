@@ -11,7 +11,8 @@ It must not be taken for the axis either, which wanders by a fraction of a pixel
 is sharp lies on one side of the picture, scale and shift look alike, and small errors add up over a sweep.
 So each pair is aligned by least squares on the gradients, gain and offset fitted with it, and with them one
 scale for the whole sweep, as a power of what the focus distances say, which is then forgotten. The steps are
-added up. What is sharp in both counts most: what is blurred is moved sideways too.
+added up. What is sharp in both counts most: what is blurred is moved sideways too. A camera that was held by
+hand moves farther than least squares reach: then they begin at the steps that `dioptre.motion` finds.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from jaxtyping import Float, Float32
 
 from dioptre.errors import InputError
 from dioptre.groundtruth.register import Motion
+from dioptre.motion import STILL_PX, steps_of
 from dioptre.stack import Picture
 
 SHARPNESS_PX = 3.0  # sigma of the window in which sharpness is judged
@@ -45,6 +47,7 @@ class Alignment:
         least_gain: Of a slice that shows what the one before shows.
         noise_area: Smoothed pixels that share their noise count as one.
         least_slices: Of a sweep.
+        begin_binned: Pixels on a side that become one where it is asked whether the camera moved at all.
     """
 
     smoothing_px: float = 1.5
@@ -56,6 +59,7 @@ class Alignment:
     least_gain: float = 0.1
     noise_area: float = 16.0
     least_slices: int = 3
+    begin_binned: int = 4
 
 
 ALIGNMENT: Final = Alignment()
@@ -75,7 +79,7 @@ def align(green: Slices, zoom: Float[np.ndarray, " slice"]) -> Motion:
     smooth = [cv2.GaussianBlur(one, (0, 0), ALIGNMENT.smoothing_px) for one in green]
     sharp = focus_share(green)
     scales = zoom[1:] / zoom[:-1]
-    steps, power = np.zeros((len(scales), 2)), 1.0
+    steps, power = _begin(smooth), 1.0
     for _ in range(ALIGNMENT.rounds):
         pairs = [
             _compare(smooth[k], smooth[k + 1], float(scale), power, step, np.minimum(*sharp[k : k + 2]) ** 2)
@@ -89,6 +93,15 @@ def align(green: Slices, zoom: Float[np.ndarray, " slice"]) -> Motion:
         shifts.append(scale * shifts[-1] + step)
     shift = np.stack(shifts)
     return Motion(np.asarray(zoom), shift - zoom[:, None] * (shift / zoom[:, None]).mean(axis=0))
+
+
+def _begin(smooth: list[Picture]) -> Float[np.ndarray, "gap 2"]:
+    """Returns roughly by how much each slice is moved against the one before; 0 of a camera that is still."""
+    binned = ALIGNMENT.begin_binned
+    size = tuple(length // binned for length in smooth[0].shape[::-1])
+    return binned * steps_of(
+        (cv2.resize(one, size, interpolation=cv2.INTER_AREA) for one in smooth), STILL_PX / binned
+    )
 
 
 def focus_share(green: Slices) -> Slices:

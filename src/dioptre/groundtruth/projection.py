@@ -23,6 +23,7 @@ from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
 FIELD = 0.27  # tangent from which on what is out of focus moves outwards alike
+BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,3 +206,26 @@ def _columns(bundle: Bundle, camera: Int[np.ndarray, " o"]) -> Int[np.ndarray, "
         ],
         axis=1,
     )
+
+
+def triangulate(bundle: Bundle) -> Float[np.ndarray, "point 3"]:
+    """Returns rays and inverse depths of points by least squares, as if no camera were turned.
+
+    A place over the focal length is then (u, v) - rho centre, which is linear in what is wanted.
+    """
+    lenses, image = bundle.lenses, bundle.image
+    camera = bundle.camera[image]
+    flat = (bundle.places - lenses.shifts[image]) / (lenses.focals[camera] * lenses.zooms[image])[:, None]
+    centre = lenses.centres[camera][:, :2]
+    count = np.bincount(bundle.point, minlength=len(bundle.points)).astype(float)
+
+    def mean(values: Float[np.ndarray, " o"]) -> Float[np.ndarray, " point"]:
+        return np.bincount(bundle.point, values, len(bundle.points)) / count
+
+    at = np.stack([mean(flat[:, axis]) for axis in (0, 1)], axis=1)
+    middle = np.stack([mean(centre[:, axis]) for axis in (0, 1)], axis=1)
+    apart, moved = centre - middle[bundle.point], flat - at[bundle.point]
+    along = np.bincount(bundle.point, -(apart * moved).sum(axis=1), len(bundle.points))
+    wide = np.bincount(bundle.point, (apart**2).sum(axis=1), len(bundle.points))
+    rho = np.clip((along + BEGIN_RHO * 1e-6) / (wide + 1e-6), 0.0, 12.0)
+    return np.concatenate([at + rho[:, None] * middle, rho[:, None]], axis=1)

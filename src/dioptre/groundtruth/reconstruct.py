@@ -26,6 +26,10 @@ MAP_FACTOR = 4  # frame pixels along a side of a map's
 WORKING_COLUMNS = 500  # that pictures are shrunk to, about
 BLUR_STRIDE = 4  # slices between those whose sharpness is compared
 BLURRED = 0.25  # of the other cameras' sharpness: less is out of focus
+BLANK = 0.1  # of the contrast that a sweep's slices have usually: one with less shows nothing
+STUCK = (
+    0.8  # of its greatest sharpness is left at the least sharp slice: the lens does not move; noise has 0.7
+)
 
 Slices = Float32[np.ndarray, "slice rows cols"]
 
@@ -82,11 +86,15 @@ def observe_capture(
         frame: Rows and columns of the whole frame.
 
     Raises:
-        InputError: If the poses cannot be believed, or a view is blurred.
+        InputError: If a slice is blank, a lens stuck or a view blurred, or the poses cannot be believed.
     """
+    for name, sweep in zip(nominal.names, sweeps, strict=True):
+        _check_slices(sweep, name)
+    clear = [np.stack([sharpness(one) for one in sweep[::BLUR_STRIDE]]) for sweep in sweeps]
+    for name, some in zip(nominal.names, clear, strict=True):
+        _check_lens(some, name)
+    _check_sharpness([some.max(axis=0) for some in clear], nominal)
     motions = [align(sweep, zoom) for sweep in sweeps]
-    few = [sweep[::BLUR_STRIDE] for sweep in sweeps]
-    _check_sharpness([np.max([sharpness(one) for one in some], axis=0) for some in few], nominal)
     return adjust_capture(sweeps, motions, nominal, frame[1] // sweeps[0].shape[2])
 
 
@@ -134,6 +142,28 @@ def reconstruct_capture(
         for at in range(len(views))
     ]
     return Reconstruction(poses, tuple(maps), factor)
+
+
+def _check_slices(sweep: Slices, name: str) -> None:
+    """Raises if a slice shows nothing: it is black, white or of one grey."""
+    dark, bright = np.percentile(sweep[:, ::BLUR_STRIDE, ::BLUR_STRIDE], [5, 95], axis=(1, 2))
+    contrast = bright - dark
+    blank = np.flatnonzero(contrast <= BLANK * np.median(contrast))
+    if len(blank):
+        which = "every slice" if len(blank) == len(sweep) else f"slice {blank[0]}"
+        raise InputError(f"{which} of {name} is blank: was its lens covered, or its exposure lost?")
+
+
+def _check_lens(sharp: Slices, name: str) -> None:
+    """Raises if what is sharpest in some slices is as sharp in all of them."""
+    most = sharp.max(axis=0)
+    plain = most >= np.percentile(most, 90)
+    left = float(np.median(sharp[:, plain].min(axis=0) / np.maximum(most[plain], np.float32(1e-12))))
+    if left > STUCK:
+        raise InputError(
+            f"the lens of {name} is stuck: what is sharp in its sweep keeps {left:.0%} of its contrast of "
+            "details at every slice"
+        )
 
 
 def _check_sharpness(sharp: Sequence[AnyPicture], nominal: Nominal) -> None:

@@ -29,10 +29,9 @@ from dioptre.groundtruth.composite import sharpness
 from dioptre.groundtruth.features import Features, Image, Tracks, find_features, join, link_near, match
 from dioptre.groundtruth.localise import Observations, localise
 from dioptre.groundtruth.poses import Adjusted, Nominal
-from dioptre.groundtruth.projection import Bundle, Lenses, project
+from dioptre.groundtruth.projection import Bundle, Lenses, project, triangulate
 from dioptre.groundtruth.register import Motion
 
-BEGIN_RHO = 2.0  # dioptres, of a point that the first camera does not see
 ALIGNED_PX = 0.06  # to which `composite.align` tells the axis of a slice, working pixels
 AXIS_PX = 0.03  # of its mean over a sweep, likewise
 ROUGH_ROUNDS, FINE_ROUNDS = 12, 40  # of the adjustment: to tell outliers, and to the end
@@ -68,9 +67,14 @@ class Acceptance:
 
     Attributes:
         least_points: Points that a camera must share with others.
+        sure_explained: Share of the observations from which on nobody asks whether cameras are exchanged.
         least_explained: Share of the observations that must be explained.
         least_in_front: Share of the points that must lie in front.
-        astray: How far a camera may be from where it was meant to be, over the spacing.
+        near: How far a camera may be from where it was meant to be before that is asked, over the spacing.
+        astray: How far it may be at all, likewise.
+        held: Deviation of the cameras' places where arrangements are compared, over the spacing.
+        held_px: Working pixels within which an observation is explained there.
+        held_points: Points by which they are compared.
         focus_ratio: The largest ratio of distances by parallax and by focus.
         focus_points: Points by which these are compared, at least.
         spread: Dioptres between near and far points from which on a slope tells.
@@ -79,9 +83,14 @@ class Acceptance:
     """
 
     least_points: int = 40
-    least_explained: float = 0.6
+    sure_explained: float = 0.75
+    least_explained: float = 0.5
     least_in_front: float = 0.9
+    near: float = 0.15
     astray: float = 0.5
+    held: float = 0.03
+    held_px: float = 1.0
+    held_points: int = 1000
     focus_ratio: float = 1.35
     focus_points: int = 30
     spread: float = 2.0
@@ -115,6 +124,8 @@ def adjust_capture(
     _check_tracks(tracks, nominal)
     begun = _begin(tracks, motions, nominal, factor)
     rough, _, explained = refine(begun, factor)
+    if explained < ACCEPTED.sure_explained or _strayed(rough, nominal).max() > ACCEPTED.near:
+        refuse_exchanged(begun, nominal, factor)
     _check_geometry(rough, nominal, explained)
     ratio = _focus_ratio(rough, sweeps, nominal, motions, factor)
     fine = _focused(_localised(rough, sweeps, images, factor), images, nominal)
@@ -241,29 +252,6 @@ def _begin(tracks: Tracks, motions: Sequence[Motion], nominal: Nominal, factor: 
     return replace(bundle, points=triangulate(bundle))
 
 
-def triangulate(bundle: Bundle) -> Float[np.ndarray, "point 3"]:
-    """Returns rays and inverse depths of points by least squares, as if no camera were turned.
-
-    A place over the focal length is then (u, v) - rho centre, which is linear in what is wanted.
-    """
-    lenses, image = bundle.lenses, bundle.image
-    camera = bundle.camera[image]
-    flat = (bundle.places - lenses.shifts[image]) / (lenses.focals[camera] * lenses.zooms[image])[:, None]
-    centre = lenses.centres[camera][:, :2]
-    count = np.bincount(bundle.point, minlength=len(bundle.points)).astype(float)
-
-    def mean(values: Float[np.ndarray, " o"]) -> Float[np.ndarray, " point"]:
-        return np.bincount(bundle.point, values, len(bundle.points)) / count
-
-    at = np.stack([mean(flat[:, axis]) for axis in (0, 1)], axis=1)
-    middle = np.stack([mean(centre[:, axis]) for axis in (0, 1)], axis=1)
-    apart, moved = centre - middle[bundle.point], flat - at[bundle.point]
-    along = np.bincount(bundle.point, -(apart * moved).sum(axis=1), len(bundle.points))
-    wide = np.bincount(bundle.point, (apart**2).sum(axis=1), len(bundle.points))
-    rho = np.clip((along + BEGIN_RHO * 1e-6) / (wide + 1e-6), 0.0, 12.0)
-    return np.concatenate([at + rho[:, None] * middle, rho[:, None]], axis=1)
-
-
 def refine(
     bundle: Bundle,
     factor: int,
@@ -299,23 +287,79 @@ def _expected(pixel: float, factor: int) -> Expected:
     return Expected(pixel=pixel, shift_px=ALIGNED_PX * factor, axis_px=AXIS_PX * factor)
 
 
+def refuse_exchanged(begun: Bundle, nominal: Nominal, factor: int) -> None:
+    """Raises if two cameras, exchanged, explain more of what was seen than all of them as told.
+
+    How much cameras explain depends on the scene. So arrangements are compared on the same points, with the
+    cameras held where each arrangement has them: free ones would walk to where they are.
+    """
+    told = explained_by(begun, range(len(nominal.names)), factor)
+    orders = {}
+    for pair in combinations(range(len(nominal.names)), 2):
+        order = list(range(len(nominal.names)))
+        order[pair[0]], order[pair[1]] = order[pair[1]], order[pair[0]]
+        orders[pair] = explained_by(begun, order, factor)
+    first, second = max(orders, key=lambda pair: orders[pair])
+    most = orders[first, second]
+    if most > told:
+        raise InputError(
+            f"{nominal.names[first]} and {nominal.names[second]} are exchanged: cameras that stand as told "
+            f"explain {told:.0%} of what was seen, and {most:.0%} with these two exchanged"
+        )
+
+
+def explained_by(begun: Bundle, order: Sequence[int], factor: int) -> float:
+    """Returns the share of observations that cameras explain which stand where others were meant to.
+
+    Args:
+        begun: A rig as it was meant.
+        order: Whose place each camera takes.
+        factor: Pixels of the whole frame along a side of a working pixel.
+    """
+    centres = begun.lenses.centres[list(order)]
+    centres = centres - centres[0]
+    spacing = float(np.mean(np.linalg.norm(centres[1:], axis=1)))
+    some = replace(_most_seen(begun), lenses=replace(begun.lenses, centres=centres), spacing_m=spacing)
+    some = replace(some, points=triangulate(some))
+    start = some.lenses
+    for pixel in (12.0 * factor, 2.0 * factor):
+        some = adjust(some, start, replace(_expected(pixel, factor), centre=ACCEPTED.held), ROUGH_ROUNDS)
+    far = np.linalg.norm(project(some) - some.places, axis=1)
+    return float(np.mean(far < ACCEPTED.held_px * factor))
+
+
+def _most_seen(bundle: Bundle) -> Bundle:
+    """Returns the bundle of the points that most cameras saw."""
+    pairs = np.unique(np.stack([bundle.point, bundle.camera[bundle.image]]), axis=1)
+    cameras = np.bincount(pairs[0], minlength=len(bundle.points))
+    most = np.argsort(-cameras, kind="stable")[: ACCEPTED.held_points]
+    return bundle.keep(np.flatnonzero(np.isin(bundle.point, most)))
+
+
+def _strayed(bundle: Bundle, nominal: Nominal) -> Float[np.ndarray, " camera"]:
+    """Returns how far cameras are from where they were meant to be, over the spacing."""
+    meant = nominal.centres - nominal.centres[0]
+    return np.linalg.norm(bundle.lenses.centres - meant, axis=1) / nominal.spacing_m
+
+
 def _check_geometry(bundle: Bundle, nominal: Nominal, explained: float) -> None:
     if explained < ACCEPTED.least_explained:
         raise InputError(
             f"cameras that stand as told explain {explained:.0%} of what was seen, not "
-            f"{ACCEPTED.least_explained:.0%}: are two of them exchanged, or did something move?"
+            f"{ACCEPTED.least_explained:.0%}: do they stand so, or did something move?"
         )
     in_front = float(np.mean(bundle.points[:, 2] > 0)) if len(bundle.points) else 0.0
     if in_front < ACCEPTED.least_in_front:
         raise InputError(
             f"{1 - in_front:.0%} of the points lie behind the cameras: are two cameras exchanged?"
         )
-    astray = np.linalg.norm(bundle.lenses.centres - (nominal.centres - nominal.centres[0]), axis=1)
+    astray = _strayed(bundle, nominal)
     worst = int(np.argmax(astray))
-    if astray[worst] > ACCEPTED.astray * nominal.spacing_m:
+    if astray[worst] > ACCEPTED.astray:
+        arm_mm = 1e3 * nominal.spacing_m
         raise InputError(
-            f"{nominal.names[worst]} is {1e3 * astray[worst]:.0f} mm from where it should be, on arms of "
-            f"{1e3 * nominal.spacing_m:.0f} mm: are two cameras exchanged?"
+            f"{nominal.names[worst]} is {arm_mm * astray[worst]:.0f} mm from where it should be, on arms of "
+            f"{arm_mm:.0f} mm: are two cameras exchanged?"
         )
     _check_points(bundle, nominal)
 

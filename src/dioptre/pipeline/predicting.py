@@ -51,7 +51,8 @@ COSTS = "costs.json"
 EVERYONE = "reading, and what verdicts look at"  # in costs.json, what no method takes alone
 CHOSEN_BY = ("method", "patch", "start", "predicted", "truth")  # columns
 PATCHES = 32  # in a part
-ALL = "all"  # methods that the patches allow
+ALL = "all"  # methods that the patches allow; patches of every split
+TEST = "test"
 
 
 def predict_store(
@@ -60,8 +61,10 @@ def predict_store(
     prediction: Prediction,
     executor: Executor | None,
     done: Callable[[int, int], None],
-) -> int:
-    """Writes predictions for the patches of a store and returns how many; a run that was stopped goes on.
+) -> tuple[int, str]:
+    """Writes predictions for the patches of a store and returns how many, and of which split.
+
+    A run that was stopped goes on where it was.
 
     Args:
         data: The patch store.
@@ -72,10 +75,11 @@ def predict_store(
     """
     store = open_patches(data)
     keys = methods_for(store, prediction.keys)
-    rows = store.rows_of(prediction.split)
+    split = prediction.split or usual_split(store)
+    rows = store.rows_of(split)
     prior = DepthPrior.parse(prediction.prior)
     starts = spread(len(store.format.grid), prediction.starts)
-    origin = origin_of(store, prediction.split, len(starts), prior.name)
+    origin = origin_of(store, split, len(starts), prior.name)
     plan = {
         "kind": KIND,
         "data": origin.data,
@@ -83,7 +87,7 @@ def predict_store(
         "origin": origin.to_json(),
         "methods": {key: _identities(find_method(key)) for key in keys},
         "prior": {"name": prior.name, "table": list(prior.table)},
-        "split": prediction.split,
+        "split": split,
         "starts": starts.tolist(),
         "patches": len(rows),
     }
@@ -103,7 +107,12 @@ def predict_store(
         write_json(out / COSTS, _costs_of_all(parts, len(rows)))
         hashes = {"sha256": hash_file(out / PREDICTIONS), EXAMPLES_HASH: hash_file(out / EXAMPLES)}
         write_manifest(out, {**plan, "rows": count, **hashes})
-    return count
+    return count, split
+
+
+def usual_split(store: PatchStore) -> str:
+    """Returns the split for testing; "all" of a store that has none, such as one of own captures."""
+    return TEST if (store.column("split") == TEST).any() else ALL
 
 
 def _costs_of_all(parts: Iterable[Path], patches: int) -> dict[str, float]:

@@ -70,7 +70,7 @@ def report(
     drawn = list(further)
     with suppress(MissingExtraError):
         drawn += illustrate(sets, tables)
-    command = shlex.join(["dioptre", "report", *(folder.path.name for folder in folders), out.name])
+    command = shlex.join(["dioptre", "report", *(folder.path.name for folder in folders), KIND])
     files = _files(sets, tables, drawn, command)
     about = {"predictions": [folder.origin.to_json() for folder in folders]}
     write_all(out, KIND, files, about, overwrite)

@@ -245,7 +245,7 @@ class Prediction:
     Attributes:
         methods: Keys or files of networks, separated by commas (`dioptre methods` lists the keys); all for
             those that the patches allow, as by default, or with others: all,zncc-disparity@left.
-        split: Which patches.
+        split: Which patches; by default those for testing, or all of a store that has none for testing.
         starts: From how many lens positions, spread evenly over the grid, a method with few looks begins;
             0 for all.
         prior: Where things are expected: even, far, a list of weights such as 3,2,1 (far to near), or a file
@@ -253,7 +253,7 @@ class Prediction:
     """
 
     methods: str = ""
-    split: Literal["test", "validation", "train", "all"] = "test"
+    split: Literal["test", "validation", "train", "all"] | None = None
     starts: int = 0
     prior: str = "even"
 

@@ -60,6 +60,12 @@ class Window(NamedTuple):
         top, left = self.top - other.top, self.left - other.left
         return Window(top, left, top + self.shape[0], left + self.shape[1])
 
+    def common(self, other: "Window") -> "Window":
+        """Returns the part that is in both; of no rows or columns if there is none."""
+        top, left = max(self.top, other.top), max(self.left, other.left)
+        bottom, right = min(self.bottom, other.bottom), min(self.right, other.right)
+        return Window(top, left, max(top, bottom), max(left, right))
+
     def joined(self, other: "Window") -> "Window":
         """Returns the smallest window that holds both."""
         return Window(
