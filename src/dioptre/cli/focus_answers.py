@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dioptre.cli.console import open_console, print_json
 from dioptre.cli.focus_result import in_colour, in_words, place, print_notes, print_stack_result, table_of
+from dioptre.cli.streams import lettered
 from dioptre.errors import DioptreError
 
 if TYPE_CHECKING:
@@ -158,4 +159,4 @@ def _write_table(path: Path, columns: Sequence[str], rows: Sequence[dict[str, An
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_file(path, lambda file: file.write(text.getvalue().encode()))
+    write_file(path, lambda file: file.write(lettered(text.getvalue(), "utf-8").encode()))

@@ -200,7 +200,8 @@ def unnamed(path: Path) -> Iterator[Path]:
 def write_json(path: Path, entries: Mapping[str, Any]) -> None:
     """Writes a JSON object, one of which there is for the same entries."""
     text = json.dumps(entries, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    write_file(path, lambda file: file.write(f"{text}\n".encode()))
+    # Names of files may be no UTF-8: the letters that Python has for these are escaped, as JSON has it.
+    write_file(path, lambda file: file.write(f"{text}\n".encode("utf-8", "backslashreplace")))
 
 
 def read_json(path: Path) -> dict[str, Any]:
