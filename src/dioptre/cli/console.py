@@ -60,9 +60,10 @@ def open_console(stderr: bool = False) -> "Console":
             return super().render_str(escaped(text), **how)
 
     stream: Any = sys.stderr if stderr else sys.stdout
+    drawn: Any = stream.letters if isinstance(stream, PlainStream) else stream
     return PlainConsole(
         highlight=False,
-        file=stream.letters if isinstance(stream, PlainStream) else stream,
+        file=drawn,
         _environ={name: value for name, value in os.environ.items() if name not in SIZES or _is_size(value)},
     )
 

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Shaped, UInt16
 
 from dioptre.errors import MissingExtraError, StackFileError
-from dioptre.resources import refuse_larger, why_opencv_refused
+from dioptre.resources import refuse_larger, regular, why_opencv_refused
 from dioptre.stacks.bayer import mean_green
 
 RAW_SUFFIXES = (".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw")
@@ -47,7 +47,7 @@ def decode_file(file: Path) -> CodedPicture:
         return _decode_raw(file)
     if suffix in HEIF_SUFFIXES:
         return _decode_heif(file)
-    return decode_picture(file.read_bytes(), str(file))  # OpenCV opens only some paths by itself
+    return decode_picture(regular(file).read_bytes(), str(file))  # OpenCV opens only some paths by itself
 
 
 def decode_picture(data: bytes, name: str) -> CodedPicture:
@@ -120,7 +120,7 @@ def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
     """
     import cv2  # noqa: PLC0415 (start-up time)
 
-    data = file.read_bytes()
+    data = regular(file).read_bytes()
     if file.suffix.lower() not in PLAIN_SUFFIXES or not data or _is_broken_png(data):
         return None
     picture = _decode(data, str(file), cv2.IMREAD_UNCHANGED)
@@ -138,7 +138,7 @@ def _decode_raw(file: Path) -> CodedPicture:
         import rawpy  # noqa: PLC0415 (an extra)
     except ImportError:
         raise MissingExtraError(f"{file} is a camera raw file: pip install 'dioptre[raw]' reads it") from None
-    data = io.BytesIO(file.read_bytes())
+    data = io.BytesIO(regular(file).read_bytes())
     try:
         with rawpy.imread(data) as raw:
             refuse_larger(file, 2 * raw.sizes.raw_height * raw.sizes.raw_width, StackFileError)
@@ -183,7 +183,7 @@ def _decode_heif(file: Path) -> CodedPicture:
     except ImportError:
         raise MissingExtraError(f"{file} is an HEIF picture: pip install 'dioptre[heif]' reads it") from None
     try:
-        found = pillow_heif.open_heif(io.BytesIO(file.read_bytes()), convert_hdr_to_8bit=False)
+        found = pillow_heif.open_heif(io.BytesIO(regular(file).read_bytes()), convert_hdr_to_8bit=False)
         refuse_larger(file, 8 * found.size[0] * found.size[1], StackFileError)
         return green(np.asarray(found))
     except (StackFileError, OSError):

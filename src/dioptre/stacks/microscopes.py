@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, MissingExtraError, StackFileError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.stacks.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_array
 from dioptre.stacks.decoding import first_line, green
 from dioptre.stacks.pictures import Window
@@ -61,7 +61,7 @@ def open_microscope(path: Path, wanted: Wanted = ALL) -> Volume:
             warnings.simplefilter("ignore")
             if suffix == ".czi":
                 warnings.simplefilter("error", UserWarning)  # which is how it tells of damage
-            return {".zarr": _open_zarr, ".nd2": _open_nd2, ".czi": _open_czi}[suffix](path, wanted)
+            return {".zarr": _open_zarr, ".nd2": _open_nd2, ".czi": _open_czi}[suffix](regular(path), wanted)
     except (StackFileError, OSError):
         raise
     except InputError as error:

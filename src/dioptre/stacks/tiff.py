@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
-from dioptre.resources import refuse_larger, why_opencv_refused
+from dioptre.resources import refuse_larger, regular, why_opencv_refused
 from dioptre.stacks.axes import ALL, MOST_COLOURS, Volume, Wanted, volume_of_array
 from dioptre.stacks.decoding import first_line, green, quiet_readers
 from dioptre.stacks.pictures import Window
@@ -55,7 +55,7 @@ def count_pages(path: Path) -> int:
 
     tiff: Any
     try:
-        with quiet_readers(), tifffile.TiffFile(path) as tiff:
+        with quiet_readers(), tifffile.TiffFile(regular(path)) as tiff:
             return sum(not page.is_reduced for page in tiff.pages)
     except Exception:  # a damaged TIFF raises nearly anything
         return 0
@@ -64,7 +64,7 @@ def count_pages(path: Path) -> int:
 def _open(path: Path, wanted: Wanted) -> Volume:
     import tifffile  # noqa: PLC0415 (start-up time)
 
-    tiff: Any = tifffile.TiffFile(path)
+    tiff: Any = tifffile.TiffFile(regular(path))
     pages = _Pages(path, tiff)  # which closes it
     _check_page_list(path, tiff)
     series = list(tiff.series)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import StackFileError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.stacks.axes import Volume
 from dioptre.stacks.decoding import green, quiet_readers
 from dioptre.stacks.pictures import Window
@@ -34,7 +34,7 @@ def open_film(path: Path) -> Volume:
         StackFileError: If it is damaged, or has no frames.
         OSError: If it cannot be read.
     """
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         if not BEGINS.match(file.read(16)):  # there are lists of films as well, which name other files
             raise StackFileError(f"{path} cannot be read as a film: it is damaged or something else")
     film = _Film(path)

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from dioptre import __version__
 from dioptre.errors import DioptreError, FileError, InputError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.store.format import StoreFormat
 from dioptre.store.lock import LOCK
 
@@ -123,7 +123,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 def hash_file(path: Path) -> str:
     """Returns the SHA-256 of a file."""
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
