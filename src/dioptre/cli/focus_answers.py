@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dioptre.focusing.result import FocusResult
     from dioptre.stacks.pictures import Pictures
 
+ARGUMENTS: Final = "black|white|axes|focus_along|channel|time|position|order"  # that are flags as well
 WHICH: Final = {
     "channel": "channel",
     "time": "time",
@@ -103,7 +104,7 @@ def naming_flags(stack: str = "") -> Iterator[None]:
     try:
         yield
     except DioptreError as error:
-        told = re.sub(r"\b(black|white|axes|channel|time|position|order)=\.\.\.", r"--\1", str(error))
+        told = re.sub(rf"\b({ARGUMENTS})=\.\.\.", lambda found: f"--{found[1].replace('_', '-')}", str(error))
         told = re.sub(r"^white must lie above black.*", r"\g<0> (--black, --white)", told)
         told = told.replace("views=True", "--views")
         named = told if told == str(error) or stack in told else f"{stack}: {told}"

@@ -167,7 +167,7 @@ def _open_nd2(path: Path, wanted: Wanted) -> Volume:
     rows, cols = sizes["Y"], sizes["X"]
     loops = [letter for letter in sizes if letter not in "CYXS"]
     shape = (*(sizes[letter] for letter in loops), sizes.get("C", 1), rows, cols)
-    axes = "".join(letter if letter in "TZP" else "Q" for letter in loops) + "CYX"
+    axes = "".join(loops) + "CYX"
     refuse_larger(path, rows * cols * sizes.get("C", 1) * file.dtype.itemsize, StackFileError)
     counts = shape[: len(loops)]
 

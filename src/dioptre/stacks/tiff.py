@@ -9,6 +9,7 @@ import math
 import re
 import weakref
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,7 +92,14 @@ def _open(path: Path, wanted: Wanted) -> Volume:
             axes, shape = ("Z" if alone else "P") + axes, (len(series), *shape)
         volume = _paged(path, pages, series, axes, shape)
         volume = volume if wanted.axes is None else volume.renamed(wanted.axes.replace("S", ""))
-    return _with_metadata(volume, tiff)
+    return _without_nameless_channels(_with_metadata(volume, tiff))
+
+
+def _without_nameless_channels(volume: Volume) -> Volume:
+    """Returns a volume whose many channels without names are pages in a row: so tifffile writes any stack."""
+    if volume.channels or volume.size("C") <= MOST_COLOURS or "Z" in volume.axes:
+        return volume
+    return replace(volume, axes=volume.axes.replace("C", "Q"))
 
 
 def _without_colours(axes: str, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
