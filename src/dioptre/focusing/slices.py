@@ -172,7 +172,7 @@ class Reading:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Reading":
-        """Returns what is said by options: axes, channel, time, position, views, gamma, progress.
+        """Returns what is said by options: those of `Wanted`, gamma, progress.
 
         Raises:
             InputError: If there is another one, or a value that is none.
@@ -198,7 +198,7 @@ PLAIN: Final = Reading()
 
 
 def to_slices(
-    stack: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
+    stack: Any,
     black: float | None,
     white: float | None,
     reading: Reading = PLAIN,
@@ -208,7 +208,8 @@ def to_slices(
 
     Args:
         stack: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
-            `dioptre focus` would take; Pictures that are open; or a FocalStack of one scene.
+            `dioptre focus` would take, or a list of pictures' paths; Pictures that are open; or a FocalStack
+            of one scene.
         black: Value of black; 0 by default.
         white: Value of white; by default what the dtype or the pixels imply.
         reading: Which stack of a file, what the axes are, and whether there is a gamma.
@@ -225,6 +226,8 @@ def to_slices(
         pictures = stack
     elif isinstance(stack, (str, os.PathLike)):
         pictures = open_pictures(Path(stack), reading.wanted)
+    elif _are_paths(stack):
+        pictures = open_pictures([Path(one) for one in stack], reading.wanted)
     else:
         pictures = pictures_of_array(stack, reading.wanted)
     return of_pictures(pictures, black, white, reading.undoes_gamma(pictures, learned))
@@ -236,7 +239,7 @@ def pictures_of_array(array: Any, wanted: Wanted = ALL) -> Pictures:
     Raises:
         InputError: If it is no stack.
     """
-    codes = np.asanyarray(array)
+    codes = _to_codes(array)
     real = np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)
     if codes.dtype == bool or not real:
         raise InputError(f"a stack's pixels are real numbers, not {codes.dtype}")
@@ -248,6 +251,25 @@ def pictures_of_array(array: Any, wanted: Wanted = ALL) -> Pictures:
             "choose one (channel=..., time=..., position=...)"
         )
     return stacks[0]
+
+
+def _are_paths(stack: Any) -> bool:
+    return (
+        isinstance(stack, (list, tuple))
+        and len(stack) > 0
+        and all(isinstance(one, (str, os.PathLike)) for one in stack)
+    )
+
+
+def _to_codes(array: Any) -> Shaped[np.ndarray, "..."]:
+    try:
+        return np.asanyarray(array)
+    except ValueError as error:  # of a list of arrays that are not alike
+        shapes = [getattr(one, "shape", None) for one in array]
+        odd = next((shape for shape in shapes if shape != shapes[0]), None)
+        if odd is None:
+            raise InputError(f"a stack is an array of real numbers: {error}") from None
+        raise InputError(f"the slices of a stack are alike, not of shape {shapes[0]} and {odd}") from None
 
 
 def grid_of_pictures(pictures: Pictures) -> FocusGrid | None:
@@ -336,14 +358,15 @@ def _ranged(slices: Slices, low: float, high: float, black: float | None, white:
     wide = np.issubdtype(dtype, np.integer) and dtype.itemsize > 2
     if black is None and low < 0 and np.issubdtype(dtype, np.signedinteger) and not wide:
         raise InputError(f"say what black is: {dtype} pixels go down to {low:g} (black=...)")
-    own = white is None and (wide or (np.issubdtype(dtype, np.floating) and high > 2.0))
-    if not own:
-        return replace(slices, white=slices.pictures.white if white is None else white)
     floor = min(low, 0.0) if black is None else black
-    if high <= floor:  # nothing but black
+    own = white is None and (wide or (np.issubdtype(dtype, np.floating) and (high > 2.0 or floor < 0.0)))
+    top = high if own else slices.pictures.white if white is None else white
+    if not own and floor == slices.black:
+        return replace(slices, white=top)
+    if top <= floor:  # nothing but black
         return replace(slices, black=floor, white=floor + 1.0)
-    note = f"{dtype} pixels are scaled by their own range: black {floor:g}, white {high:g}"
-    return replace(slices, black=floor, white=high, notes=(*notes, note))
+    note = f"{dtype} pixels are scaled by their own range: black {floor:g}, white {top:g}"
+    return replace(slices, black=floor, white=top, notes=(*notes, note))
 
 
 def _with_holes(slices: Slices, bad: list[Mask | None]) -> Slices:
