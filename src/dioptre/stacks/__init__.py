@@ -11,5 +11,6 @@ microscopes  Zarr, .nd2, .czi
 positions    where the lens was at each slice
 filenames    what the names of picture files say
 bayer        green of a mosaic
+colours      which colour of pictures is read
 decoding     one picture: bytes to codes; encoding: codes to bytes
 """

@@ -21,7 +21,7 @@ from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
 from dioptre.grid import FocusGrid
-from dioptre.stacks.decoding import green_channel
+from dioptre.stacks.colours import colour_with_signal, told_of_colour
 from dioptre.stacks.pictures import Codes, Pictures, Views, Window
 
 LETTERS: Final = "PTCZVYXS"
@@ -117,6 +117,7 @@ class Volume:
         array: All of it, if it is in memory or mapped.
         display: Whether codes are those of a display (`Pictures`).
         parallel: Whether several threads may read it.
+        notes: What its user should know about how it is read.
     """
 
     source: str
@@ -130,6 +131,7 @@ class Volume:
     array: Shaped[np.ndarray, "..."] | None = None
     display: bool = False
     parallel: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def told(self) -> str:
@@ -164,7 +166,7 @@ class Volume:
 def volume_of_array(
     array: Shaped[np.ndarray, "..."], axes: str, source: str = "the array", **known: Any
 ) -> Volume:
-    """Returns an array in memory, or mapped, as a volume: rows and columns last, of colours the green."""
+    """Returns an array in memory, or mapped, as a volume: rows and columns last, and one of its colours."""
     if len(axes) != array.ndim:
         raise InputError(f"an array of shape {array.shape} has not the axes {axes} (axes=...)")
     if 0 in array.shape:
@@ -173,7 +175,8 @@ def volume_of_array(
         at = axes.index("S")
         if array.shape[at] > MOST_COLOURS:
             raise InputError(f"pictures have up to {MOST_COLOURS} colours, not {array.shape[at]} (axes=...)")
-        array, axes = array[(slice(None),) * at + (green_channel(array.shape[at]),)], axes.replace("S", "")
+        array, notes = _one_colour(array, axes)
+        axes, known = axes.replace("S", ""), known | {"notes": notes}
     before = [at for at, letter in enumerate(axes) if letter not in "YX"]
     turned, lead = (
         array.transpose([*before, axes.index("Y"), axes.index("X")]),
@@ -184,6 +187,17 @@ def volume_of_array(
         return turned[index][window.slices]
 
     return Volume(source, f"{lead}YX", turned.shape, turned.dtype, read, array=turned, **known)
+
+
+def _one_colour(
+    array: Shaped[np.ndarray, "..."], axes: str
+) -> tuple[Shaped[np.ndarray, "..."], tuple[str, ...]]:
+    """Returns an array without its axis of colours, and a note if what is left is not green."""
+    at = [axes.index(letter) for letter in "YXS"]
+    pictures = np.moveaxis(array, at, (-3, -2, -1))
+    colour = colour_with_signal(pictures[index] for index in np.ndindex(pictures.shape[:-3]))
+    place = colour if array.shape[at[-1]] in (3, 4) else 0  # grey, perhaps with alpha
+    return array[(slice(None),) * at[-1] + (place,)], told_of_colour(colour)
 
 
 def axes_of_shape(shape: tuple[int, ...]) -> str:
@@ -354,6 +368,7 @@ def _stack(
         },
         "grid": None if volume.step_um is None or n < 2 else FocusGrid(volume.step_um * np.arange(n), "um"),
         "display": volume.display,
+        "notes": volume.notes,
     }
     if volume.array is not None:
         return Pictures.of_array(_mapped(volume, slices, views, member), volume.source, **known)

@@ -17,7 +17,8 @@ from jaxtyping import Shaped
 from dioptre.errors import InputError, MissingExtraError, StackFileError
 from dioptre.resources import refuse_larger, regular
 from dioptre.stacks.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_array
-from dioptre.stacks.decoding import first_line, green
+from dioptre.stacks.colours import GREEN, colour_with_signal, one_colour, told_of_colour
+from dioptre.stacks.decoding import first_line
 from dioptre.stacks.pictures import Window
 
 EXTRAS: Final = {".zarr": "zarr", ".nd2": "nd2", ".czi": "czi"}
@@ -173,12 +174,15 @@ def _open_nd2(path: Path, wanted: Wanted) -> Volume:
 
     def read(index: tuple[int, ...], window: Window) -> Shaped[np.ndarray, "row col"]:
         at = int(np.ravel_multi_index(index[:-1], counts)) if counts else 0
-        frame = frames.read(at, index[-1], "S" in sizes)
+        frame = frames.read(at, index[-1])
         if frame.shape != (rows, cols):
             raise StackFileError(f"{path}: frame {at} has shape {frame.shape}, not {(rows, cols)}")
         return window.cut(frame)
 
-    volume = Volume(str(path), axes, shape, np.dtype(file.dtype), read)
+    if "S" in sizes:
+        frames.colour = colour_with_signal(frames.picture(at) for at in range(math.prod(counts)))
+    notes = told_of_colour(frames.colour)
+    volume = Volume(str(path), axes, shape, np.dtype(file.dtype), read, notes=notes)
     told = getattr(file.metadata, "channels", None) or []
     scale = getattr(told[0], "volume", None) if told else None
     known = scale is None or scale.axesCalibrated[2]  # of what is not, nd2 says 1
@@ -193,15 +197,20 @@ class _Frames:
     def __init__(self, path: Path, file: Any) -> None:
         self._path, self._file = path, file
         weakref.finalize(self, file.close)
+        self.coloured, self.colour = "S" in file.sizes, GREEN
 
-    def read(self, at: int, channel: int, colours: bool) -> Shaped[np.ndarray, "row col"]:
-        """Returns a channel of a frame, (channel, row, col) or (row, col), of colours the green."""
+    def picture(self, at: int) -> Shaped[np.ndarray, "..."]:
+        """Returns a frame, (row, col), (channel, row, col) or with its colours last."""
         try:
-            frame = np.asarray(self._file.read_frame(at))
-            frame = green(frame) if colours else frame
-            return frame if frame.ndim == 2 else frame[channel]
+            return np.asarray(self._file.read_frame(at))
         except Exception as error:  # a damaged file raises nearly anything
             raise StackFileError(f"{self._path}: frame {at} cannot be read: {first_line(error)}") from error
+
+    def read(self, at: int, channel: int) -> Shaped[np.ndarray, "row col"]:
+        """Returns a channel of a frame, of colours one."""
+        frame = self.picture(at)
+        frame = one_colour(frame, self.colour) if self.coloured else frame
+        return frame if frame.ndim == 2 else frame[channel]
 
 
 def _positive(value: Any) -> float | None:

@@ -16,6 +16,7 @@ from jaxtyping import Shaped
 
 from dioptre.errors import StackFileError
 from dioptre.resources import refuse_larger
+from dioptre.stacks.colours import GREEN, colour_with_signal, told_of_colour
 from dioptre.stacks.decoding import (
     DISPLAY_SUFFIXES,
     PICTURE_SUFFIXES,
@@ -120,13 +121,15 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
         StackFileError: If the first picture cannot be read; others, when they are.
     """
     first = slices[0][0]
-    with naming_what_fails(first):
+    with naming_what_fails(first), quiet_readers():
         like = read_picture(first)
+        colour = colour_with_signal(decode_colours(file) for files in slices for file in files)
+        like = like if colour == GREEN else read_picture(first, colour)
     refuse_larger(first, like.size * like.itemsize * len(slices[0]), StackFileError)
     display = first.suffix.lower() in DISPLAY_SUFFIXES and like.dtype == np.uint8
 
     def read(at: int, window: Window) -> Views:
-        views = [_read_alike(file, window, first, like) for file in slices[at]]
+        views = [_read_alike(file, window, first, like, colour) for file in slices[at]]
         return np.stack(views) if len(views) > 1 else views[0][None]  # which is not copied
 
     def paint(at: int) -> Colours | None:
@@ -139,20 +142,23 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
         dtype=like.dtype,
         names=tuple(views[0].name for views in slices),
         reader=read,
-        notes=tuple(gaps_in([views[0].name for views in slices])),
+        notes=(*told_of_colour(colour), *gaps_in([views[0].name for views in slices])),
         display=display,
         painter=paint if len(slices[0]) == 1 else None,
         **known,
     )
 
 
-def _read_alike(file: Path, window: Window, first: Path, like: CodedPicture) -> Shaped[np.ndarray, "h w"]:
+def _read_alike(
+    file: Path, window: Window, first: Path, like: CodedPicture, colour: int
+) -> Shaped[np.ndarray, "h w"]:
     """Returns a part of a picture that must have the size and the bit depth of the first one."""
     if file == first:
         return window.cut(like)
     with naming_what_fails(file):
-        mapped = _map_picture(file) if is_tiff(file) and window.shape != like.shape else None
-        picture = read_picture(file) if mapped is None else mapped
+        cut = is_tiff(file) and window.shape != like.shape and colour == GREEN
+        mapped = _map_picture(file) if cut else None
+        picture = read_picture(file, colour) if mapped is None else mapped
     if picture.shape != like.shape or picture.dtype != like.dtype:
         raise StackFileError(
             f"{file} is {_describe(picture)}, but {first.name} is {_describe(like)}: "
@@ -179,15 +185,15 @@ def _describe(picture: CodedPicture) -> str:
     return f"{cols} x {rows} pixels of {picture.dtype}"
 
 
-def read_picture(file: Path) -> Shaped[np.ndarray, "row col"]:
-    """Returns one picture as it is in the file, its green channel if it has colours, unrotated."""
+def read_picture(file: Path, colour: int = GREEN) -> Shaped[np.ndarray, "row col"]:
+    """Returns one picture as it is in the file, one of its colours if it has several, unrotated."""
     pages = count_pages(file) if is_tiff(file) else 1
     if pages > 1:  # of which OpenCV would read just one
         raise StackFileError(
             f"{file} has {pages} pages, but a folder holds one picture in each file, or one multi-page TIFF"
         )
     with quiet_readers():
-        return decode_file(file)
+        return decode_file(file, colour)
 
 
 def gaps_in(names: Sequence[str]) -> list[str]:
