@@ -1,6 +1,6 @@
 """Series: picture files that are the slices of one stack, a file each, or a left and a right one.
 
-Slices are in natural order of their names (stacks/filenames.py). A folder tells which of its files belong
+Slices are in the order that their names tell (stacks/filenames.py). A folder tells which of its files belong
 together; files that are listed belong together as they are. Gaps in their numbering are noticed.
 """
 
@@ -26,7 +26,15 @@ from dioptre.stacks.decoding import (
     decode_file,
     quiet_readers,
 )
-from dioptre.stacks.filenames import natural_key, numbering, series_pattern, view_of, with_view, without_view
+from dioptre.stacks.filenames import (
+    could_be_of_series,
+    numbering,
+    numerals_of,
+    untold_order,
+    view_of,
+    with_view,
+    without_view,
+)
 from dioptre.stacks.microscopes import reader_elsewhere
 from dioptre.stacks.pictures import Colours, Pictures, Views, Window
 from dioptre.stacks.tiff import TIFF_SUFFIXES, count_pages, open_tiff
@@ -67,20 +75,26 @@ def list_pictures(folder: Path) -> list[Path]:
 
 
 def in_order(files: Sequence[Path]) -> list[Path]:
-    """Returns files in natural order of their names."""
-    return sorted(files, key=lambda file: natural_key(file.name))
+    """Returns files in the order that their names tell."""
+    numerals = numerals_of([file.name for file in files])
+    return sorted(files, key=lambda file: numerals.key(file.name))
 
 
 def leave_out_strays(files: list[Path]) -> tuple[list[Path], list[Path]]:
     """Returns the files of the one numbered series, and the single files beside it.
 
-    If there is not exactly one series, or what is beside it is not all single files, nothing is left out.
+    If there is not exactly one series, or what is beside it is not all single files, or could belong to it,
+    nothing is left out.
     """
-    (series, count), *others = Counter(series_pattern(file.name) for file in files).most_common()
-    if count < MIN_SERIES or any(other > 1 for _, other in others):
-        return files, []
-    used = [file for file in files if series_pattern(file.name) == series]
-    return used, [file for file in files if series_pattern(file.name) != series]
+    series_of = numerals_of([file.name for file in files]).series
+    (series, count), *others = Counter(series_of(file.name) for file in files).most_common()
+    used = [file for file in files if series_of(file.name) == series]
+    beside = [file for file in files if series_of(file.name) != series]
+    names = [file.name for file in used]
+    doubtful = any(other > 1 for _, other in others) or any(
+        could_be_of_series(file.name, names) for file in beside
+    )
+    return (files, []) if count < MIN_SERIES or doubtful else (in_order(used), beside)
 
 
 def pair_views(files: list[Path]) -> list[tuple[Path, ...]]:
@@ -120,7 +134,7 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     Raises:
         StackFileError: If the first picture cannot be read; others, when they are.
     """
-    first = slices[0][0]
+    first, names = slices[0][0], [views[0].name for views in slices]
     with naming_what_fails(first), quiet_readers():
         like = read_picture(first)
         colour = colour_with_signal(decode_colours(file) for files in slices for file in files)
@@ -140,9 +154,9 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
         source=str(source),
         shape=(len(slices), len(slices[0]), *like.shape),
         dtype=like.dtype,
-        names=tuple(views[0].name for views in slices),
+        names=tuple(names),
         reader=read,
-        notes=(*told_of_colour(colour), *gaps_in([views[0].name for views in slices])),
+        notes=(*told_of_colour(colour), *untold_order(names), *gaps_in(names)),
         display=display,
         painter=paint if len(slices[0]) == 1 else None,
         **known,
