@@ -45,7 +45,7 @@ def make_format_seeds(root: Path) -> Iterator[Seed]:
         yield from _zarrs(root)
     small = codes_of(4, 16, 20)
     for name, content in (("nd2", make_nd2(small)), ("czi", make_czi(small))):
-        if find_spec({"nd2": "nd2", "czi": "czifile"}[name]):
+        if find_spec({"nd2": "nd2", "czi": "pylibCZIrw"}[name]):
             file = f"a.{name}"
             yield make_seed(root, name, {file: content}, partial(read_named, read_and_sum, file))
 

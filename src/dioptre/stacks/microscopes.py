@@ -1,10 +1,9 @@
-"""Microscopes' own files: Zarr and OME-Zarr, Nikon's .nd2, Zeiss' .czi, each by its own reader, an extra.
+"""Microscopes' own files: Zarr and OME-Zarr, Nikon's .nd2, Zeiss' .czi (stacks/zeiss.py), each by an extra.
 
 What is not read here is named with what would read it.
 """
 
 import math
-import re
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from dioptre.stacks.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_ar
 from dioptre.stacks.colours import GREEN, colour_with_signal, one_colour, told_of_colour
 from dioptre.stacks.decoding import first_line
 from dioptre.stacks.pictures import Window
+from dioptre.stacks.zeiss import open_czi
 
 EXTRAS: Final = {".zarr": "zarr", ".nd2": "nd2", ".czi": "czi"}
 ELSEWHERE: Final[Mapping[str, str]] = {
@@ -60,9 +60,7 @@ def open_microscope(path: Path, wanted: Wanted = ALL) -> Volume:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if suffix == ".czi":
-                warnings.simplefilter("error", UserWarning)  # which is how it tells of damage
-            return {".zarr": _open_zarr, ".nd2": _open_nd2, ".czi": _open_czi}[suffix](regular(path), wanted)
+            return {".zarr": _open_zarr, ".nd2": _open_nd2, ".czi": open_czi}[suffix](regular(path), wanted)
     except (StackFileError, OSError):
         raise
     except InputError as error:
@@ -215,39 +213,3 @@ class _Frames:
 
 def _positive(value: Any) -> float | None:
     return float(value) if value and math.isfinite(value) and value > 0 else None
-
-
-# czi
-
-
-def _open_czi(path: Path, wanted: Wanted) -> Volume:
-    """Returns the pictures of a Zeiss file, which its library reads at once."""
-    import czifile  # noqa: PLC0415 (an extra)
-
-    with czifile.CziFile(path) as file:
-        image: Any = file
-        axes, shape = "".join(image.axes), tuple(image.shape)
-        refuse_larger(path, math.prod(shape) * np.dtype(image.dtype).itemsize, StackFileError)
-        _check_blocks(path, image)
-        array, text = image.asarray(max_workers=1), str(image.metadata() or "")  # threads would hide faults
-    axes = axes.replace("0", "S") if axes.endswith("0") else axes
-    kept = [at for at, letter in enumerate(axes) if array.shape[at] > 1 or letter in "YX"]
-    array = array.reshape([array.shape[at] for at in kept])
-    letters = "".join(axes[at] for at in kept)
-    lead = letters[: letters.index("Y")].replace("S", "P")  # scenes are positions of the stage
-    volume = volume_of_array(array, wanted.axes or lead + letters[letters.index("Y") :], str(path))
-    step = re.search(r'<Distance Id="Z">\s*<Value>([^<]+)</Value>', text)
-    named = re.search(r"<Dimensions>.*?</Dimensions>", text, re.DOTALL)
-    channels = re.findall(r'<Channel [^>]*\bName="([^"]+)"', named[0] if named else "")
-    told = tuple(channels) if len(channels) == volume.size("C") else ()
-    return volume.told_by(told, _positive(float(step[1]) * 1e6) if step else None)
-
-
-def _check_blocks(path: Path, image: Any) -> None:
-    """Raises StackFileError if a block of a Zeiss file is not as large as the directory says."""
-    for entry in image.filtered_subblock_directory:
-        block = entry.data_segment().directory_entry
-        if (block.shape, block.stored_shape) != (entry.shape, entry.stored_shape):
-            raise StackFileError(f"{path} is damaged: its directory and its blocks tell of other sizes")
-        stored = math.prod(block.stored_shape) * np.dtype(block.dtype).itemsize
-        refuse_larger(path, max(stored, math.prod(block.shape)), StackFileError)
