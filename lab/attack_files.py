@@ -1,7 +1,7 @@
 """What becomes of a clean sweep in every container and form in which people have one: `python -m lab.attack`.
 
-A sweep of 31 slices is drawn, sharp at one, and written in each form. A form is easy where the answer is to be
-found, and else it is to be refused: a pipe, times, phases. So an input ends in one of four ways.
+A sweep of 31 slices is drawn, sharp at one, and written in each form. A form is easy where the answer is to
+be found, and else it is to be refused: a pipe, times, phases. So an input ends in one of four ways.
 
     right    the slice that is sharp is focused, or what cannot be answered is refused in a sentence
     wrong    another one is called focused, or something is where nothing tells the focus
@@ -43,6 +43,10 @@ OUTCOMES: Final = ("right", "wrong", "refused", "crashed")
 
 Sweep = UInt8[np.ndarray, "slice row col"]
 Written = Any  # what `focus` takes
+
+
+class HangError(BaseException):
+    """It took too long; no error that a reader might take for one of the system's."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +277,7 @@ def outcome(form: Form, sweep: Sweep, sharp: int) -> str:
             result = dioptre.focus(form.write(Path(folder), sweep), **form.how)
         except DioptreError:
             return "refused" if form.easy else "right"
-        except Exception:
+        except (Exception, HangError):
             return "crashed"
     if result.state != "focused":
         return "refused" if form.easy else "right"
@@ -306,7 +310,7 @@ def outcome_of_terminal(name: str, sweep: Sweep, sharp: int) -> str:
 @contextmanager
 def _alarm() -> Iterator[None]:
     def ring(*_: object) -> None:
-        raise TimeoutError
+        raise HangError
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, HANGS_S)

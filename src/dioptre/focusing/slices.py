@@ -23,7 +23,7 @@ from jaxtyping import Bool, Float32, Shaped
 
 from dioptre.errors import InputError
 from dioptre.grid import FocusGrid
-from dioptre.resources import workers
+from dioptre.resources import largest_bytes, refuse_larger, workers
 from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels, srgb_to_linear
 from dioptre.stacks.axes import ALL, Wanted, axes_of_shape, stacks_of, volume_of_array
 from dioptre.stacks.formats import open_pictures
@@ -35,6 +35,8 @@ Mask = Bool[np.ndarray, "row col"]
 Found = TypeVar("Found")
 
 SRGB, LINEAR = "srgb", "linear"
+DECODED_COLOURS: Final = 3  # of a picture, of which one is kept
+WORK_BYTES: Final = 16  # of a pixel that is measured: itself, and what measures keep of it
 LOST: Final = 0.5  # of its pixels do not count: then it is the slice that does not
 BLOCK: Final = 1_500_000  # pixels that are measured at a time, if slices are smaller
 
@@ -102,6 +104,13 @@ class Slices:
         some = range(len(self))[at]
         return np.stack([self.to_pixels(self.pictures.read(one)) for one in some])
 
+    def bytes_in_work(self, window: Window) -> int:
+        """Returns the memory that a part of a slice takes while it is decoded and measured."""
+        decoded = (
+            0 if self.pictures.array is not None else math.prod(self.shape) * self.pictures.dtype.itemsize
+        )
+        return self.views * (DECODED_COLOURS * decoded + WORK_BYTES * math.prod(window.shape))
+
     def blocks(self, pixels: int) -> list[range]:
         """Returns runs of slices, as many as are worth measuring together if each has so many pixels."""
         together = max(1, BLOCK // max(1, pixels))
@@ -121,19 +130,25 @@ def stream(
 ) -> Iterator[Found]:
     """Yields what work finds in each run of slices, in order: decoding and work go on in several threads.
 
-    No more runs are held than there are threads. A film, whose frames only come in order, is read here.
+    No more runs are held than there are threads, or than memory may be taken for. A film, whose frames only
+    come in order, is read here.
 
     Args:
         slices: Which.
         runs: Runs of slices.
         window: The part of them that is read.
         work: Told a run and the codes of its slices.
+
+    Raises:
+        InputError: If a run takes more memory than it may.
     """
 
     def read(run: range) -> list[Shaped[np.ndarray, "view row col"]]:
         return [slices.pictures.read(at, window) for at in run]
 
-    many = workers()
+    size = max((len(run) for run in runs), default=1) * slices.bytes_in_work(window)
+    refuse_larger(f"a slice of {slices.pictures.title}", size, InputError)
+    many = min(workers(), int(largest_bytes() / size))
     if len(runs) == 1 or many == 1:
         yield from (work(run, read(run)) for run in runs)
         return

@@ -29,16 +29,13 @@ def _place(picture: AnyPicture, colour: int) -> int:
 
 
 def red_first(picture: AnyPicture) -> AnyPicture:
-    """Returns a picture of OpenCV, which has blue first, with red first."""
-    if picture.ndim == 2 or picture.shape[-1] not in (3, 4):
-        return picture
-    return picture[..., [2, 1, 0, *range(3, picture.shape[-1])]]
+    """Returns a picture of OpenCV, which has blue first, with red first, without alpha, not copied."""
+    return picture[..., 2::-1] if picture.ndim == 3 and picture.shape[-1] in (3, 4) else picture
 
 
 def red_green_blue(picture: AnyPicture) -> Shaped[np.ndarray, "row col 3"] | None:
-    """Returns the three colours of a picture; None if it has none."""
-    coloured = picture.ndim == 3 and picture.shape[-1] in (3, 4)
-    return np.ascontiguousarray(picture[..., :3]) if coloured else None
+    """Returns the three colours of a picture, not copied; None if it has none."""
+    return picture[..., :3] if picture.ndim == 3 and picture.shape[-1] in (3, 4) else None
 
 
 def colour_with_signal(pictures: Iterable[AnyPicture | None]) -> int:

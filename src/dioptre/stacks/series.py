@@ -148,7 +148,8 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
 
     def paint(at: int) -> Colours | None:
         with naming_what_fails(slices[at][0]), quiet_readers():
-            return decode_colours(slices[at][0])
+            colours = decode_colours(slices[at][0])
+        return None if colours is None else np.ascontiguousarray(colours)
 
     return Pictures(
         source=str(source),
