@@ -1,7 +1,7 @@
 """Small good files of the kinds that come from phones, films and microscopes, and what reads them.
 
 Zarr and compressed .czi are written by their own libraries, raw files by tifffile, films by OpenCV. Nobody
-writes .nd2 but its maker: it is put together here, of the parts that its reader asks for, and so is a plain .czi.
+writes .nd2 but its maker: it is put together here, of the parts that its reader asks for, as a plain .czi is.
 """
 
 import struct

@@ -13,7 +13,7 @@ from jaxtyping import Float64, Shaped
 
 RED, GREEN, BLUE = range(3)
 COLOURS: Final = ("red", "green", "blue")
-HARDLY: Final = 0.05  # of the signal of the strongest colour
+HARDLY: Final = 0.1  # of the signal of the strongest colour
 SEEN: Final = 512  # rows and columns at least that are looked at, of larger pictures
 
 AnyPicture = Shaped[np.ndarray, "..."]
