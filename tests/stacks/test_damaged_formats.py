@@ -100,6 +100,19 @@ def test_a_czi_whose_blocks_are_larger_than_its_directory_says_is_refused(tmp_pa
     assert "SubBlock-directory and sub-block information do not match" in refusal(tmp_path / "a.czi")
 
 
+@pytest.mark.parametrize(("place", "form"), [(16, "<i"), (12, "<i"), (8, "<q")])
+@pytest.mark.parametrize("count", [-1, 2**31 - 1])
+def test_a_czi_whose_blocks_are_said_to_have_more_bytes_than_the_file_does_not_reach_its_library(
+    tmp_path: Path, place: int, form: str, count: int
+) -> None:
+    pytest.importorskip("pylibCZIrw")
+    content = make_czi(CODES)
+    at = content.index(b"DV") - place  # metadata, attachment, pixels
+    damaged = content[:at] + struct.pack(form, count) + content[at + struct.calcsize(form) :]
+    (tmp_path / "a.czi").write_bytes(damaged)
+    assert "its directory and its blocks tell of other sizes" in refusal(tmp_path / "a.czi")
+
+
 def test_a_czi_without_a_directory_is_not_searched_for_ever(tmp_path: Path) -> None:
     pytest.importorskip("pylibCZIrw")
     content = bytearray(make_czi(CODES))

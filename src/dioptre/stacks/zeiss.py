@@ -123,10 +123,11 @@ def _blocks(path: Path, file: Any) -> list[Block]:
 
 
 def _refuse_wild_blocks(path: Path) -> None:
-    """Raises StackFileError if a block says of itself that it has more axes than there are.
+    """Raises StackFileError if a block says of itself that it has more axes than there are, or more bytes.
 
     The library believes it, reads on behind its memory, and ends the process.
     """
+    size = path.stat().st_size
     with path.open("rb") as file:
         (directory,) = struct.unpack("<q", _bytes_at(file, DIRECTORY_PLACE, 8))
         (count,) = struct.unpack("<i", _bytes_at(file, directory + SEGMENT, 4))
@@ -134,9 +135,11 @@ def _refuse_wild_blocks(path: Path) -> None:
         for _ in range(count):
             entry = _bytes_at(file, at, ENTRY)
             (block,) = struct.unpack_from("<q", entry, 6)
-            own = _bytes_at(file, block + SEGMENT + BLOCK_HEAD, ENTRY)
-            axes, own_axes = (struct.unpack_from("<i", one, ENTRY - 4)[0] for one in (entry, own))
-            if not (0 < axes <= MOST_AXES and own_axes == axes):
+            own = _bytes_at(file, block + SEGMENT, BLOCK_HEAD + ENTRY)
+            axes, own_axes = (struct.unpack_from("<i", one, len(one) - 4)[0] for one in (entry, own))
+            parts = struct.unpack_from("<iiq", own)  # metadata, attachment, pixels
+            fits = min(parts) >= 0 and block + SEGMENT + sum(parts) <= size
+            if not (0 < axes <= MOST_AXES and own_axes == axes and fits):
                 raise StackFileError(f"{path} is damaged: its directory and its blocks tell of other sizes")
             at += ENTRY + AXIS * axes
 
