@@ -1,7 +1,9 @@
 """What becomes of sweeps that are true, and of those that mislead: focused, focused wrongly, refused.
 
-    python -m lab.attack --stacks 200 --methods dioptre-vote,l2a-stack-green
-    python -m lab.attack --stacks 40 --kinds clean,negative/bracket,frozen/noise --json
+    python -m lab.attack                             sweeps, then forms of files (lab/attack_files.py)
+    python -m lab.attack --parts files --sweeps 20
+    python -m lab.attack --parts sweeps --stacks 200 --methods dioptre-vote,l2a-stack-green
+    python -m lab.attack --parts sweeps --stacks 40 --kinds clean,negative/bracket,frozen/noise --json
 
 Sweeps are those of `lab.true_sweeps` of a seed of its own, a kind after the other until there are so many;
 "clean" are all that have nothing wrong and their focus inside. Each is put to `dioptre.focus` as a person
@@ -19,11 +21,13 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 import dioptre
 from dioptre.methods import find_method
+from lab.attack_files import attack_files, told_of_files
 from lab.true_sweeps import TrueSweep, true_sweeps
 
 MISS = 4.0  # steps
@@ -75,14 +79,32 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--methods", default="dioptre-vote")
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--parts", default="sweeps,files", help="which of both")
+    parser.add_argument("--sweeps", type=int, default=5, help="that are written in every form")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no form is begun")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
+    parts = chosen.parts.split(",")
+    rows = sweep_rows(chosen) if "sweeps" in parts else []
+    forms = attack_files(chosen.sweeps, chosen.seed, chosen.seconds) if "files" in parts else []
+    if chosen.json:
+        told = {"seed": chosen.seed, "simulated": True, "rows": rows, "files": forms}
+        sys.stdout.write(json.dumps(told) + "\n")
+        return
+    if rows:
+        print_rows(rows)
+    if forms:
+        print(told_of_files(forms))
+
+
+def sweep_rows(chosen: argparse.Namespace) -> list[dict[str, Any]]:
+    """Returns a row for each kind of sweep and each method."""
     found: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
     for kind, sweep in sweeps_of(chosen.kinds.split(","), chosen.stacks, chosen.seed):
         for method in chosen.methods.split(","):
             if takes(sweep, method):
                 found[kind, method].append(outcome(sweep, method))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (kind, method), some in sorted(found.items()):
         focused, missed = np.array(some).T
         shares = {
@@ -92,9 +114,11 @@ def main() -> None:
         rows.append(
             {"kind": kind, "method": method, "stacks": len(some), **{k: float(v) for k, v in shares.items()}}
         )
-    if chosen.json:
-        sys.stdout.write(json.dumps({"seed": chosen.seed, "simulated": True, "rows": rows}) + "\n")
-        return
+    return rows
+
+
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    """Prints the table of sweeps."""
     print(f"{'kind':<24}{'method':<22}{'stacks':>7}{'focused':>9}{'wrong':>8}{'right':>8}{'refused':>9}")
     for row in rows:
         print(

@@ -43,7 +43,7 @@ DOORS = {
     "pillow_heif": ("stacks.decoding",),
     "zarr": ("stacks.microscopes",),
     "nd2": ("stacks.microscopes",),
-    "czifile": ("stacks.microscopes",),
+    "pylibCZIrw": ("stacks.zeiss",),
     "pymmcore_plus": ("cameras.micromanager", "cameras.micromanager_engine", "cameras.micromanager_replay"),
     "useq": ("cameras.micromanager_engine",),
     "picamera2": ("cameras.picamera2",),

@@ -1,7 +1,7 @@
 """Small good files of the kinds that come from phones, films and microscopes, and what reads them.
 
-Zarr is written by its own library, raw files by tifffile, films by OpenCV. Nobody writes .nd2 and .czi but
-their makers: they are put together here, of the parts that their readers ask for.
+Zarr and compressed .czi are written by their own libraries, raw files by tifffile, films by OpenCV. Nobody
+writes .nd2 but its maker: it is put together here, of the parts that its reader asks for, as a plain .czi is.
 """
 
 import struct
@@ -45,9 +45,29 @@ def make_format_seeds(root: Path) -> Iterator[Seed]:
         yield from _zarrs(root)
     small = codes_of(4, 16, 20)
     for name, content in (("nd2", make_nd2(small)), ("czi", make_czi(small))):
-        if find_spec({"nd2": "nd2", "czi": "czifile"}[name]):
+        if find_spec({"nd2": "nd2", "czi": "pylibCZIrw"}[name]):
             file = f"a.{name}"
             yield make_seed(root, name, {file: content}, partial(read_named, read_and_sum, file))
+    if find_spec("pylibCZIrw"):
+        yield from _zeiss(root)
+    palette = np.linspace(0, 65535, 3 * 256).astype(np.uint16).reshape(3, 256)
+    pages = (codes_of(3, 16, 20) >> 8).astype(np.uint8)
+    content = bytes_of(lambda file: tifffile.imwrite(file, pages, photometric="palette", colormap=palette))
+    yield make_seed(root, "palette", {"s.tif": content}, partial(read_named, read_and_sum, "s.tif"))
+
+
+def _zeiss(root: Path) -> Iterator[Seed]:
+    """Yields files of Zeiss' own library: of 8 and 16 bits, in colour, compressed, a mosaic of two scenes."""
+    library: Any = import_module("pylibCZIrw.czi")  # an extra
+    for name, compression, shape in (("zstd", "zstd1:", (16, 20, 1)), ("colour", "zstd0:", (16, 20, 3))):
+        folder = root / f"czi-{name}"
+        folder.mkdir(parents=True, exist_ok=True)
+        with library.create_czi(str(folder / "a.czi"), compression_options=compression) as file:
+            for scene, at, tile in np.ndindex(2, 2, 2):
+                codes = (codes_of(*shape) >> 8).astype(np.uint8 if shape[2] == 3 else np.uint16)
+                file.write(data=codes, plane={"Z": at}, scene=scene, location=(100 * scene + 20 * tile, 0))
+            file.write_metadata("a", scale_z=5e-7)
+        yield Seed(f"czi-{name}", folder, ("a.czi",), partial(read_named, read_and_sum, "a.czi"))
 
 
 def _films(root: Path) -> Iterator[Seed]:

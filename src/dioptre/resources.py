@@ -5,7 +5,9 @@ environment variable DIOPTRE_MAX_GIGABYTES says, which `--max-gigabytes` sets: w
 OpenCV refuses pictures by itself, but it learns how large they may be only while it is imported.
 """
 
+import errno
 import os
+import stat
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -86,6 +88,18 @@ def refuse_larger(name: str | Path, size: int, error: type[DioptreError] = FileE
             f"{name} would take {shown / GIGA:.3g} GB of memory, more than {limit / GIGA:.3g} GB: "
             f"--max-gigabytes allows more, or {LIMIT}"
         )
+
+
+def regular(path: Path) -> Path:
+    """Returns a path that is about to be opened: of a pipe or a device reading may never end, nor begin.
+
+    Raises:
+        OSError: If it leads to one.
+    """
+    kind = path.stat().st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
+    return path
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:

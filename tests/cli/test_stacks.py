@@ -154,3 +154,14 @@ def test_measures_see_codes_as_they_are_unless_told(
     assert plain["scores"] == linear["scores"] != srgb["scores"]
     assert srgb["notes"]
     assert not plain["notes"]
+
+
+def test_times_are_focused_only_where_one_insists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "t.tif")
+    stack = np.random.default_rng(0).integers(0, 255, (5, 64, 64), dtype=np.uint8)
+    tifffile.imwrite(path, stack, ome=True, metadata={"axes": "TYX"})
+    said = refused(capsys, "focus", path)
+    assert "none of them is Z" in said
+    assert "--focus-along" in said
+    assert main(["focus", path, "--focus-along", "T"]) == 1
+    assert "5 pictures of 64 x 64" in capsys.readouterr().out

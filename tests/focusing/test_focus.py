@@ -11,6 +11,7 @@ import pytest
 from dioptre.confidence.reasons import Reason, State
 from dioptre.errors import InputError, MethodError
 from dioptre.focusing.focus import DEFAULT_METHOD, focus
+from dioptre.focusing.focus_map import focus_map
 from dioptre.focusing.result import FocusResult, Roi
 from dioptre.grid import FocusGrid
 from dioptre.methods import METHODS, scores
@@ -175,6 +176,39 @@ def test_wide_integers_and_floats_are_scaled_by_their_own_range(green: np.ndarra
     floats = focus(300 * green - 20)
     assert "float64 pixels are scaled" in floats.notes[0] or "float32 pixels are scaled" in floats.notes[0]
     assert floats.index == NEAR
+
+
+@pytest.mark.parametrize("options", [{}, {"white": 1.0}])
+def test_floats_below_zero_keep_their_negative_half(green: np.ndarray, options: dict[str, float]) -> None:
+    floats = (2 * green / green.max() - 1).astype(np.float32)
+    low, high = floats.min(), options.get("white", floats.max())
+    result = focus(floats, **options)
+    assert result.notes == (f"float32 pixels are scaled by their own range: black {low:g}, white {high:g}",)
+    told = focus(floats, black=float(low), white=float(high))
+    assert told.notes == ()
+    np.testing.assert_array_equal(result.scores, told.scores)
+    assert result.index == NEAR
+
+
+def test_a_list_of_paths_is_a_stack(tmp_path: Path, green: np.ndarray) -> None:
+    codes = np.round(255 * green / green.max()).astype(np.uint8)
+    paths = [tmp_path / f"f{at}.png" for at in range(len(codes))]
+    for path, picture in zip(paths, codes, strict=True):
+        path.write_bytes(cv2.imencode(".png", picture)[1].tobytes())
+    np.testing.assert_array_equal(focus(paths).scores, focus(codes).scores)
+    np.testing.assert_array_equal(focus([str(path) for path in paths]).scores, focus(codes).scores)
+    assert focus_map(paths[:5], size=32).index.ndim == 2
+
+
+def test_arrays_that_are_not_alike_are_refused(green: np.ndarray) -> None:
+    rows, cols = green.shape[1:]
+    with pytest.raises(InputError) as refused:
+        focus([green[0], green[1], green[2, :-1]])
+    assert str(refused.value) == (
+        f"the slices of a stack are alike, not of shape {(rows, cols)} and {(rows - 1, cols)}"
+    )
+    with pytest.raises(InputError, match="real numbers"):
+        focus(["a", 3])
 
 
 def test_colour_arrays_are_read_as_colour_files_are(green: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Zeiss' files, written from the published layout (ZISRAW): what `czifile` reads, without a microscope.
+"""Zeiss' files, written from the published layout (ZISRAW): what Zeiss' library reads, without a microscope.
 
 A file is segments, each a name of 16 bytes, its length twice, and its content: a header that says where the
 directory and the metadata are, a sub-block for each picture, the directory of these, and XML.

@@ -70,7 +70,10 @@ def test_a_zarr_with_pickles_is_refused_before_a_chunk_is_read(tmp_path: Path, d
 
 
 def test_nd2_and_czi_are_read_and_refused_when_damaged(tmp_path: Path) -> None:
-    for module, name, content in (("nd2", "a.nd2", make_nd2(CODES)), ("czifile", "a.czi", make_czi(CODES))):
+    for module, name, content in (
+        ("nd2", "a.nd2", make_nd2(CODES)),
+        ("pylibCZIrw", "a.czi", make_czi(CODES)),
+    ):
         pytest.importorskip(module)
         (tmp_path / name).write_bytes(content)
         pictures = read_pictures(tmp_path / name)
@@ -89,18 +92,43 @@ def test_an_nd2_of_negative_size_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_czi_whose_blocks_are_larger_than_its_directory_says_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("czifile")
+    pytest.importorskip("pylibCZIrw")
     content = make_czi(CODES)
     first = content.index(b"DV")  # the entry in the first block, not in the directory
     at = first + 32 + 8
     (tmp_path / "a.czi").write_bytes(content[:at] + struct.pack("<i", 10**9) + content[at + 4 :])
+    assert "SubBlock-directory and sub-block information do not match" in refusal(tmp_path / "a.czi")
+
+
+@pytest.mark.parametrize(("place", "form"), [(16, "<i"), (12, "<i"), (8, "<q")])
+@pytest.mark.parametrize("count", [-1, 2**31 - 1])
+def test_a_czi_whose_blocks_are_said_to_have_more_bytes_than_the_file_does_not_reach_its_library(
+    tmp_path: Path, place: int, form: str, count: int
+) -> None:
+    pytest.importorskip("pylibCZIrw")
+    content = make_czi(CODES)
+    at = content.index(b"DV") - place  # metadata, attachment, pixels
+    damaged = content[:at] + struct.pack(form, count) + content[at + struct.calcsize(form) :]
+    (tmp_path / "a.czi").write_bytes(damaged)
     assert "its directory and its blocks tell of other sizes" in refusal(tmp_path / "a.czi")
 
 
 def test_a_czi_without_a_directory_is_not_searched_for_ever(tmp_path: Path) -> None:
-    pytest.importorskip("czifile")
+    pytest.importorskip("pylibCZIrw")
     content = bytearray(make_czi(CODES))
     content[16:24] = struct.pack("<q", -32)  # the next segment is this one
     content[32 + 52 : 32 + 60] = struct.pack("<q", 0)  # the place of the directory
     (tmp_path / "a.czi").write_bytes(bytes(content))
-    assert "SubBlockDirectory segment not found" in refusal(tmp_path / "a.czi")
+    assert "a.czi is damaged" in refusal(tmp_path / "a.czi")
+
+
+@pytest.mark.parametrize("axes", [-1, 0, 0x7FFF0003, 41])
+@pytest.mark.parametrize("where", ["block", "directory"])
+def test_a_czi_whose_blocks_tell_of_wild_axes_does_not_reach_its_library(
+    tmp_path: Path, axes: int, where: str
+) -> None:
+    pytest.importorskip("pylibCZIrw")  # which ends the process
+    content = make_czi(CODES)
+    entry = content.index(b"DV") if where == "block" else content.rindex(b"DV")
+    (tmp_path / "a.czi").write_bytes(content[: entry + 28] + struct.pack("<i", axes) + content[entry + 32 :])
+    assert "its directory and its blocks tell of other sizes" in refusal(tmp_path / "a.czi")

@@ -16,7 +16,6 @@ from dioptre.stacks.decoding import green_of_raw
 from dioptre.stacks.filenames import numbering
 from dioptre.stacks.formats import open_pictures, open_stacks, read_pictures
 from dioptre.stacks.series import gaps_in
-from tests.stacks.czi_files import write_czi
 from tests.stacks.nd2_files import write_nd2
 from tests.stacks.picture_files import COLS, ROWS, noise, refusal, write, write_series
 
@@ -165,7 +164,7 @@ def test_pictures_of_phones_are_read(tmp_path, suffix):
         ("pillow_heif", "0.heic", "heif"),
         ("zarr", "s.zarr", "zarr"),
         ("nd2", "s.nd2", "nd2"),
-        ("czifile", "s.czi", "czi"),
+        ("pylibCZIrw", "s.czi", "czi"),
     ],
 )
 def test_a_missing_reader_is_named_with_its_extra(tmp_path, monkeypatch, module, name, extra):
@@ -247,55 +246,6 @@ def test_nd2_is_read_frame_by_frame(tmp_path, monkeypatch):
     (found,) = open_stacks(tmp_path / "s.nd2", Wanted(channel="b", time=1))
     np.testing.assert_array_equal(found.codes[:, 0], stack[1, :, 1])
     np.testing.assert_array_equal(found.grid.positions, [0.0, 2.0, 4.0, 6.0])
-
-
-def test_czi_scenes_are_positions(tmp_path, monkeypatch):
-    stack = noise(1, 2, 3, 4, ROWS, COLS, 1)  # block, scene, channel, slice
-
-    class File:
-        axes, shape, dtype = "BSCZYX0", stack.shape, stack.dtype
-        filtered_subblock_directory = ()
-
-        def __init__(self, path: Any) -> None:
-            assert Path(path).name == "s.czi"
-
-        def __enter__(self) -> "File":
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-        def asarray(self, **_: int) -> np.ndarray:
-            return stack
-
-        def metadata(self) -> str:
-            return '<Distance Id="Z"><Value>5e-07</Value></Distance>'
-
-    monkeypatch.setitem(sys.modules, "czifile", SimpleNamespace(CziFile=File))
-    (tmp_path / "s.czi").write_bytes(b"")
-    (found,) = open_stacks(tmp_path / "s.czi", Wanted(channel=2, position=1))
-    np.testing.assert_array_equal(found.codes[:, 0], stack[0, 1, 2, ..., 0])
-    np.testing.assert_allclose(found.grid.positions, [0.0, 0.5, 1.0, 1.5])
-    assert [one.label for one in open_stacks(tmp_path / "s.czi")][3] == "position 1, channel 0"
-
-
-XML = """<ImageDocument><Metadata><Information><Image><Dimensions><Channels>
-<Channel Id="Channel:0" Name="DAPI"/><Channel Id="Channel:1" Name="GFP"/></Channels></Dimensions></Image>
-</Information><Scaling><Items><Distance Id="Z"><Value>3E-07</Value></Distance></Items></Scaling>
-</Metadata></ImageDocument>"""
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_a_czi_file_is_read_by_its_own_library(tmp_path, dtype):
-    pytest.importorskip("czifile")
-    codes = np.random.default_rng(0).integers(0, 200, (2, 5, 24, 32)).astype(dtype)
-    write_czi(tmp_path / "cells.czi", codes, "CZYX", XML)
-    first, second = open_stacks(tmp_path / "cells.czi")
-    np.testing.assert_array_equal(second.codes[:, 0], codes[1])
-    assert (first.label, second.label) == ("channel DAPI", "channel GFP")
-    np.testing.assert_allclose(first.grid.positions, 0.3 * np.arange(5))
-    (chosen,) = open_stacks(tmp_path / "cells.czi", Wanted(channel="GFP"))
-    np.testing.assert_array_equal(chosen.codes, second.codes)
 
 
 @pytest.mark.parametrize("step", [0.4, 0.0])

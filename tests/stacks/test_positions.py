@@ -205,3 +205,18 @@ def test_picture_as_position_file_is_refused(tmp_path):
     write(tmp_path / "0.png", noise(ROWS, COLS))
     with pytest.raises(StackFileError, match=r"0\.png"):
         read_positions(str(tmp_path / "0.png"), NAMES)
+
+
+def test_signs_in_names_are_those_of_positions():
+    names = [f"z{at}um.tif" for at in range(-2, 3)]
+    positions, unit = read_positions("names", names)
+    assert positions.tolist() == [-2, -1, 0, 1, 2]
+    assert unit == "um"
+
+
+@pytest.mark.parametrize(
+    "names", [[f"z{at:x}.tif" for at in range(20)], [f"z0.{at}.tif" for at in range(1, 20)]]
+)
+def test_numbers_that_tell_only_the_order_are_no_positions(names):
+    with pytest.raises(StackFileError, match="they tell the order, and no positions"):
+        read_positions("names:um", names)

@@ -21,7 +21,6 @@ from tests.stacks.picture_files import COLS, ROWS, noise, refusal
         {"imagej": True},
         {"imagej": True, "metadata": {"axes": "ZYX"}},
         {"ome": True, "metadata": {"axes": "ZYX"}},
-        {"ome": True, "metadata": {"axes": "TYX"}},
         {"compression": "zlib", "predictor": True},
         {"metadata": None},
         {"tile": (16, 16)},
@@ -135,7 +134,7 @@ def test_a_few_channels_without_slices_are_no_stack(tmp_path):
     tifffile.imwrite(
         tmp_path / "c.ome.tif", noise(3, ROWS, COLS), metadata={"axes": "CYX"}, photometric="minisblack"
     )
-    assert "no slices" in refusal(tmp_path / "c.ome.tif")
+    assert "none of them is Z" in refusal(tmp_path / "c.ome.tif")
     named = read_pictures(tmp_path / "c.ome.tif", wanted=Wanted(axes="ZYX"))
     assert named.codes.shape == (3, 1, ROWS, COLS)
 
@@ -275,3 +274,13 @@ def test_a_tiff_that_claims_more_than_any_memory_is_refused(tmp_path, side):
         if side == "ImageLength":
             tiff.pages[0].tags["ImageWidth"].overwrite(2**31, dtype="I")
     assert str(file) in refusal(file)
+
+
+@pytest.mark.parametrize("options", [{"imagej": True}, {"ome": True}])
+def test_times_are_no_slices_unless_its_user_insists(tmp_path, options):
+    stack = noise(5, ROWS, COLS, dtype=np.uint16)
+    told = {"metadata": {"axes": "TYX"}, "photometric": "minisblack"}
+    tifffile.imwrite(tmp_path / "t.tif", stack, **told, **options)
+    assert "axes TYX of shape (5, 12, 16), and none of them is Z" in refusal(tmp_path / "t.tif")
+    pictures = open_pictures(tmp_path / "t.tif", Wanted(focus_along="T"))
+    np.testing.assert_array_equal(pictures.codes, stack[:, None])

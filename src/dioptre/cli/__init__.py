@@ -15,9 +15,10 @@ from collections.abc import Sequence
 
 from dioptre import __version__
 from dioptre.cli.commands import COMMANDS, overview
-from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED, did_you_mean, one_line
+from dioptre.cli.console import BAD_INPUT, DONE, FAULT, NO_READER, STOPPED, did_you_mean
 from dioptre.cli.foreign import keep_out_foreign_lines, last_lines
 from dioptre.cli.interrupts import interrupted, remember_interrupts
+from dioptre.cli.streams import one_line, open_closed_streams, plain_streams
 from dioptre.errors import DioptreError, InputError
 
 HELP = ("-h", "--help")
@@ -25,9 +26,15 @@ HELP = ("-h", "--help")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
+    with plain_streams():
+        return _main(sys.argv[1:] if argv is None else list(argv))
+
+
+def _main(argv: Sequence[str]) -> int:
+    """Runs the command line; whatever ends it is an exit code."""
     try:
         try:
-            return _run(sys.argv[1:] if argv is None else list(argv))
+            return _run(argv)
         finally:
             sys.stdout.flush()  # or a broken pipe shows only when Python has ended
     except BrokenPipeError:
@@ -89,6 +96,7 @@ def _sentence(error: Exception) -> str:
 
 def entry() -> None:
     """Leaves Python with the exit code of `main`."""
+    open_closed_streams()
     if sys.argv[1:2] == ["train"]:
         from dioptre.cli.train import calm_the_allocator  # noqa: PLC0415
 

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dioptre.cli.streams import PlainStream, escaped, one_line
 from dioptre.errors import FileError
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ BAD_INPUT = 2
 FAULT = 70  # of dioptre's own
 STOPPED = 130  # by Ctrl-C
 LINES_APART_S = 30.0  # of progress, off a terminal
+SIZES = ("COLUMNS", "LINES")  # environment variables: of the terminal; 0 where nobody knows
 NO_READER = 141  # whoever read the output has gone, such as `head`: what a shell says of SIGPIPE
 
 
@@ -42,25 +45,31 @@ def did_you_mean(word: str, known: Iterable[str], help_command: str = "dioptre -
     return f"; did you mean {bare[near[0]]!r}?" if near else f": '{help_command}' lists them"
 
 
-def one_line(text: str) -> str:
-    """Returns a text as one line that a terminal shows as it is: names may hold anything."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape", "backslashreplace").decode()
-        for letter in text
-    )
-
-
-def open_console() -> "Console":
-    """Returns the console for tables on stdout."""
+def open_console(stderr: bool = False) -> "Console":
+    """Returns the console for tables on stdout, or for what is drawn on stderr."""
     from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
     class PlainConsole(Console):
-        """A console that raises BrokenPipeError, which the command line handles."""
+        """A console that raises BrokenPipeError, which the command line handles, and draws letters only."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return PlainConsole(highlight=False)
+        def render_str(self, text: str, **how: Any) -> Text:
+            return super().render_str(escaped(text), **how)
+
+    stream: Any = sys.stderr if stderr else sys.stdout
+    drawn: Any = stream.letters if isinstance(stream, PlainStream) else stream
+    return PlainConsole(
+        highlight=False,
+        file=drawn,
+        _environ={name: value for name, value in os.environ.items() if name not in SIZES or _is_size(value)},
+    )
+
+
+def _is_size(value: str) -> bool:
+    return value.isdecimal() and int(value) > 0
 
 
 def to_line(record: Any, indent: int | None = None) -> str:
@@ -84,11 +93,11 @@ def progress(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield ProgressLines(what)
         return
-    from rich.console import Console  # noqa: PLC0415
+    from rich.markup import escape  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+    with Progress(console=open_console(stderr=True), transient=True) as bar:
+        task = bar.add_task(escape(one_line(what)), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

@@ -10,6 +10,7 @@ from dioptre.cli.console import print_json, progress, refuse_overwriting
 from dioptre.cli.focus_answers import Answer, naming_flags, print_answers, write_csv, write_depths_csv
 from dioptre.cli.focus_result import print_look_result, print_state
 from dioptre.cli.stack_flags import StackFlags, read_flags
+from dioptre.cli.streams import one_line
 from dioptre.errors import InputError
 
 if TYPE_CHECKING:
@@ -318,4 +319,4 @@ def _plot(path: Path, pictures: "Pictures", result: "FocusResult") -> None:
         f"{Path(pictures.source).name}: {result.state.value}, confidence {result.confidence:.2f}"
         + "".join(f", {reason.value}" for reason in result.reasons)
     )
-    save_figure(focus_figure(result, title, pictures.names), path)
+    save_figure(focus_figure(result, one_line(title), [one_line(name) for name in pictures.names]), path)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dioptre.cli.console import open_console, print_json
 from dioptre.cli.focus_result import in_colour, in_words, place, print_notes, print_stack_result, table_of
+from dioptre.cli.streams import lettered
 from dioptre.errors import DioptreError
 
 if TYPE_CHECKING:
     from dioptre.focusing.result import FocusResult
     from dioptre.stacks.pictures import Pictures
 
+ARGUMENTS: Final = "black|white|axes|focus_along|channel|time|position|order"  # that are flags as well
 WHICH: Final = {
     "channel": "channel",
     "time": "time",
@@ -102,7 +104,7 @@ def naming_flags(stack: str = "") -> Iterator[None]:
     try:
         yield
     except DioptreError as error:
-        told = re.sub(r"\b(black|white|axes|channel|time|position|order)=\.\.\.", r"--\1", str(error))
+        told = re.sub(rf"\b({ARGUMENTS})=\.\.\.", lambda found: f"--{found[1].replace('_', '-')}", str(error))
         told = re.sub(r"^white must lie above black.*", r"\g<0> (--black, --white)", told)
         told = told.replace("views=True", "--views")
         named = told if told == str(error) or stack in told else f"{stack}: {told}"
@@ -158,4 +160,4 @@ def _write_table(path: Path, columns: Sequence[str], rows: Sequence[dict[str, An
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_file(path, lambda file: file.write(text.getvalue().encode()))
+    write_file(path, lambda file: file.write(lettered(text.getvalue(), "utf-8").encode()))

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING
 
-from dioptre.cli.console import FOCUSED, NOT_FOCUSED, one_line, open_console
+from dioptre.cli.console import FOCUSED, NOT_FOCUSED, open_console
+from dioptre.cli.streams import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from dioptre.cli.console import DONE, one_line, print_json, progress
+from dioptre.cli.console import DONE, print_json, progress
+from dioptre.cli.streams import one_line
 from dioptre.errors import InputError
 from dioptre.pipeline.settings import Import, Workers
 

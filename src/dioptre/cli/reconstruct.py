@@ -7,7 +7,8 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import DONE, one_line, print_json, progress
+from dioptre.cli.console import DONE, print_json, progress
+from dioptre.cli.streams import one_line
 from dioptre.pipeline.settings import Reconstruct, Workers
 
 

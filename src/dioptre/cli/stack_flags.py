@@ -24,6 +24,8 @@ class StackFlags:
         time: Time of a microscope's file, from 0.
         position: Position of the microscope's stage, from 0.
         views: Two channels are the left and the right view.
+        focus_along: Axis along which the focus was moved, if the file does not call it Z: T insists that
+            times are slices.
         max_gigabytes: Memory that the pictures may take; half of the machine's by default.
     """
 
@@ -32,13 +34,14 @@ class StackFlags:
     time: int | None = None
     position: int | None = None
     views: bool = False
+    focus_along: Annotated[str | None, tyro.conf.arg(metavar="LETTER")] = None
     max_gigabytes: Annotated[float | None, tyro.conf.arg(metavar="GB")] = None
 
     def wanted(self) -> "Wanted":
         """Returns them as readers of files take them."""
         from dioptre.stacks.axes import Wanted  # noqa: PLC0415
 
-        return Wanted(self.axes, self.channel, self.time, self.position, self.views)
+        return Wanted(self.axes, self.channel, self.time, self.position, self.views, self.focus_along)
 
 
 def read_flags(

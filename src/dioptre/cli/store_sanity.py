@@ -19,8 +19,6 @@ def run_check(path: Path, as_json: bool) -> int:
         path: The store.
         as_json: Whether to print JSON and nothing else.
     """
-    from rich.console import Console  # noqa: PLC0415
-
     from dioptre.pipeline.store_sanity import check  # noqa: PLC0415
 
     with progress("checking", quiet=as_json) as moved:
@@ -29,9 +27,9 @@ def run_check(path: Path, as_json: bool) -> int:
         print_json(report.to_json(), indent=2)
     else:
         _print(report)
-    stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+    stderr = open_console(stderr=True)
     for flag in report.flags:
-        stderr.print(flag, style="red", markup=False)
+        stderr.print(flag, style="red", markup=False, soft_wrap=True)
     return BAD_INPUT if report.flags else DONE
 
 

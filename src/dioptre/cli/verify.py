@@ -7,7 +7,8 @@ from typing import Annotated
 
 import tyro
 
-from dioptre.cli.console import CHANGED, DONE, one_line, print_json, progress
+from dioptre.cli.console import CHANGED, DONE, print_json, progress
+from dioptre.cli.streams import one_line
 
 
 @dataclass(frozen=True)

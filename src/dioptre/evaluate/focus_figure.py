@@ -41,7 +41,8 @@ def focus_figure(
     curve = figure.add_subplot(grid[0, :] if shown is None else grid[0, :2])
     _draw_curves(curve, result, x, colour)
     verdict = ", ".join([result.state.value, f"confidence {result.confidence:.2f}", *result.reasons])
-    curve.set(title=title or verdict, xlabel=_axis_label(result.unit), ylabel="score (0 worst, 1 best slice)")
+    curve.set(xlabel=_axis_label(result.unit), ylabel="score (0 worst, 1 best slice)")
+    curve.set_title(title or verdict, parse_math=False)  # names may hold dollars
     if result.unit == SLICE:
         curve.locator_params(axis="x", integer=True)
     if shown is not None:
@@ -125,4 +126,4 @@ def _draw_frame(axes: "Axes", result: FocusResult, colour: str) -> None:
 
 def _frame_axes(axes: "Axes", title: str) -> None:
     axes.set(xticks=[], yticks=[])
-    axes.set_title(title, fontsize=9)
+    axes.set_title(title, fontsize=9, parse_math=False)

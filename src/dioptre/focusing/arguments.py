@@ -35,7 +35,7 @@ class Scorer(Protocol):
 
 
 AnyMethod = str | os.PathLike[str] | Scorer
-AnyStack = Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str]
+AnyStack = Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str] | Sequence[Any]
 AnyGrid = (
     FocusGrid
     | CameraModel

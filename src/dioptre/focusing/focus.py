@@ -105,8 +105,8 @@ def focus(
     """Returns the sharpest slice of a stack, how sure that is, and why not when it is not.
 
     Args:
-        stack: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
-            `dioptre focus` would take; Pictures that are open; or a FocalStack of one scene.
+        stack: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that `dioptre focus`
+            would take, or a list of pictures' paths; open Pictures; or a FocalStack of one scene.
         method: Key of a method that sees whole stacks (`dioptre.METHODS`), the file of a network, or an
             Autofocuser.
         roi: One region (x, y, w, h) in pixels, the whole picture by default; or a list of regions, of which
@@ -119,11 +119,11 @@ def focus(
             camera or the "farthest", the "largest", or the "most-confident".
         black: Value of black; 0 by default.
         white: Value of white; by default the largest of an 8- or 16-bit integer dtype, 1.0 for floats, and
-            for others and for floats above 2 the highest value that there is.
+            for others and for floats below 0 or above 2 the highest value that there is.
         prior: Where things are expected before looking: "even", "far", or a DepthPrior. Only methods that
             know probabilities heed it.
         risk: How often an answer that is called focused may be a miss: nothing in the region is sharp.
-        reading: How a stack is read: axes, channel, time, position, views, gamma (`dioptre.focusing.slices`).
+        reading: How a stack is read: gamma, and axes, channel, ... (`dioptre.stacks.axes.Wanted`).
 
     Raises:
         DioptreError: The stack, a region, the positions or the method cannot be used; the message says why.

@@ -8,7 +8,6 @@ lattice over the whole frame, of which each patch takes the ones that lie inside
 Slices are read once, one after the other, and forgotten: memory does not grow with the stack.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,7 +22,7 @@ from dioptre.confidence.reasons import State
 from dioptre.confidence.statistics import BlockLayout, SliceBlocks
 from dioptre.confidence.verdict import VerdictContext, judge_curve
 from dioptre.errors import InputError, MethodError
-from dioptre.focusing.arguments import DEFAULT_MEASURE, AnyGrid
+from dioptre.focusing.arguments import DEFAULT_MEASURE, AnyGrid, AnyStack
 from dioptre.focusing.depths import depth_of, group_peaks
 from dioptre.focusing.inputs import to_grid
 from dioptre.focusing.result import Depth, Roi
@@ -34,8 +33,6 @@ from dioptre.methods.frame import MEASURES, FrameMeasures, PatchLattice, patch_m
 from dioptre.methods.measure import MIN_SIZE
 from dioptre.methods.voting import VOTES_BY
 from dioptre.miss import reach_of
-from dioptre.stack import FocalStack
-from dioptre.stacks.pictures import Pictures
 
 ACROSS: Final = 5  # blocks across a patch, about
 
@@ -109,7 +106,7 @@ def _cells(centres: Float[np.ndarray, " k"]) -> tuple[int, int]:
 
 
 def focus_map(
-    frames: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
+    frames: AnyStack,
     method: str = DEFAULT_MEASURE,
     size: int = 128,
     stride: int = 40,
@@ -124,8 +121,7 @@ def focus_map(
     """Returns the sharpest slice of every patch of a frame, and how sure that is.
 
     Args:
-        frames: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
-            `dioptre focus` would take; Pictures that are open; or a FocalStack of one scene.
+        frames: What `focus` takes for a stack.
         method: Key of a contrast or dual-pixel measure.
         size: Rows and columns of a patch.
         stride: Pixels between neighbouring patches.

@@ -23,7 +23,7 @@ from jaxtyping import Bool, Float32, Shaped
 
 from dioptre.errors import InputError
 from dioptre.grid import FocusGrid
-from dioptre.resources import workers
+from dioptre.resources import largest_bytes, refuse_larger, workers
 from dioptre.stack import VIEW_CODES, FocalStack, codes_to_pixels, srgb_to_linear
 from dioptre.stacks.axes import ALL, Wanted, axes_of_shape, stacks_of, volume_of_array
 from dioptre.stacks.formats import open_pictures
@@ -35,6 +35,8 @@ Mask = Bool[np.ndarray, "row col"]
 Found = TypeVar("Found")
 
 SRGB, LINEAR = "srgb", "linear"
+DECODED_COLOURS: Final = 3  # of a picture, of which one is kept
+WORK_BYTES: Final = 16  # of a pixel that is measured: itself, and what measures keep of it
 LOST: Final = 0.5  # of its pixels do not count: then it is the slice that does not
 BLOCK: Final = 1_500_000  # pixels that are measured at a time, if slices are smaller
 
@@ -104,6 +106,13 @@ class Slices:
         some = range(len(self))[at]
         return np.stack([self.to_pixels(self.pictures.read(one)) for one in some])
 
+    def bytes_in_work(self, window: Window) -> int:
+        """Returns the memory that a part of a slice takes while it is decoded and measured."""
+        decoded = (
+            0 if self.pictures.array is not None else math.prod(self.shape) * self.pictures.dtype.itemsize
+        )
+        return self.views * (DECODED_COLOURS * decoded + WORK_BYTES * math.prod(window.shape))
+
     def blocks(self, pixels: int) -> list[range]:
         """Returns runs of slices, as many as are worth measuring together if each has so many pixels."""
         together = max(1, BLOCK // max(1, pixels))
@@ -123,19 +132,25 @@ def stream(
 ) -> Iterator[Found]:
     """Yields what work finds in each run of slices, in order: decoding and work go on in several threads.
 
-    No more runs are held than there are threads. A film, whose frames only come in order, is read here.
+    No more runs are held than there are threads, or than memory may be taken for. A film, whose frames only
+    come in order, is read here.
 
     Args:
         slices: Which.
         runs: Runs of slices.
         window: The part of them that is read.
         work: Told a run and the codes of its slices.
+
+    Raises:
+        InputError: If a run takes more memory than it may.
     """
 
     def read(run: range) -> list[Shaped[np.ndarray, "view row col"]]:
         return [slices.pictures.read(at, window) for at in run]
 
-    many = workers()
+    size = max((len(run) for run in runs), default=1) * slices.bytes_in_work(window)
+    refuse_larger(f"a slice of {slices.pictures.title}", size, InputError)
+    many = min(workers(), int(largest_bytes() / size))
     if len(runs) == 1 or many == 1:
         yield from (work(run, read(run)) for run in runs)
         return
@@ -174,7 +189,7 @@ class Reading:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Reading":
-        """Returns what is said by options: axes, channel, time, position, views, gamma, progress.
+        """Returns what is said by options: those of `Wanted`, gamma, progress.
 
         Raises:
             InputError: If there is another one, or a value that is none.
@@ -200,7 +215,7 @@ PLAIN: Final = Reading()
 
 
 def to_slices(
-    stack: Shaped[np.ndarray, "..."] | FocalStack | Pictures | str | os.PathLike[str],
+    stack: Any,
     black: float | None,
     white: float | None,
     reading: Reading = PLAIN,
@@ -210,7 +225,8 @@ def to_slices(
 
     Args:
         stack: (slice, row, col) or (slice, 2 views, row, col) of any real dtype; a path that
-            `dioptre focus` would take; Pictures that are open; or a FocalStack of one scene.
+            `dioptre focus` would take, or a list of pictures' paths; Pictures that are open; or a FocalStack
+            of one scene.
         black: Value of black; 0 by default.
         white: Value of white; by default what the dtype or the pixels imply.
         reading: Which stack of a file, what the axes are, and whether there is a gamma.
@@ -227,6 +243,8 @@ def to_slices(
         pictures = stack
     elif isinstance(stack, (str, os.PathLike)):
         pictures = open_pictures(Path(stack), reading.wanted)
+    elif _are_paths(stack):
+        pictures = open_pictures([Path(one) for one in stack], reading.wanted)
     else:
         pictures = pictures_of_array(stack, reading.wanted)
     return of_pictures(pictures, black, white, reading.undoes_gamma(pictures, learned))
@@ -238,7 +256,7 @@ def pictures_of_array(array: Any, wanted: Wanted = ALL) -> Pictures:
     Raises:
         InputError: If it is no stack.
     """
-    codes = np.asanyarray(array)
+    codes = _to_codes(array)
     real = np.issubdtype(codes.dtype, np.integer) or np.issubdtype(codes.dtype, np.floating)
     if codes.dtype == bool or not real:
         raise InputError(f"a stack's pixels are real numbers, not {codes.dtype}")
@@ -250,6 +268,25 @@ def pictures_of_array(array: Any, wanted: Wanted = ALL) -> Pictures:
             "choose one (channel=..., time=..., position=...)"
         )
     return stacks[0]
+
+
+def _are_paths(stack: Any) -> bool:
+    return (
+        isinstance(stack, (list, tuple))
+        and len(stack) > 0
+        and all(isinstance(one, (str, os.PathLike)) for one in stack)
+    )
+
+
+def _to_codes(array: Any) -> Shaped[np.ndarray, "..."]:
+    try:
+        return np.asanyarray(array)
+    except ValueError as error:  # of a list of arrays that are not alike
+        shapes = [getattr(one, "shape", None) for one in array]
+        odd = next((shape for shape in shapes if shape != shapes[0]), None)
+        if odd is None:
+            raise InputError(f"a stack is an array of real numbers: {error}") from None
+        raise InputError(f"the slices of a stack are alike, not of shape {shapes[0]} and {odd}") from None
 
 
 def grid_of_pictures(pictures: Pictures) -> FocusGrid | None:
@@ -338,14 +375,15 @@ def _ranged(slices: Slices, low: float, high: float, black: float | None, white:
     wide = np.issubdtype(dtype, np.integer) and dtype.itemsize > 2
     if black is None and low < 0 and np.issubdtype(dtype, np.signedinteger) and not wide:
         raise InputError(f"say what black is: {dtype} pixels go down to {low:g} (black=...)")
-    own = white is None and (wide or (np.issubdtype(dtype, np.floating) and high > 2.0))
-    if not own:
-        return replace(slices, white=slices.pictures.white if white is None else white)
     floor = min(low, 0.0) if black is None else black
-    if high <= floor:  # nothing but black
+    own = white is None and (wide or (np.issubdtype(dtype, np.floating) and (high > 2.0 or floor < 0.0)))
+    top = high if own else slices.pictures.white if white is None else white
+    if not own and floor == slices.black:
+        return replace(slices, white=top)
+    if top <= floor:  # nothing but black
         return replace(slices, black=floor, white=floor + 1.0)
-    note = f"{dtype} pixels are scaled by their own range: black {floor:g}, white {high:g}"
-    return replace(slices, black=floor, white=high, notes=(*notes, note))
+    note = f"{dtype} pixels are scaled by their own range: black {floor:g}, white {top:g}"
+    return replace(slices, black=floor, white=top, notes=(*notes, note))
 
 
 def _with_holes(slices: Slices, bad: list[Mask | None]) -> Slices:

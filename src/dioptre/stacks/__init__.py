@@ -7,9 +7,10 @@ series       picture files that are the slices of one stack
 tiff         stacks in TIFF files
 arrays       stacks in .npy and .npz files
 video        the frames of a video
-microscopes  Zarr, .nd2, .czi
+microscopes  Zarr, .nd2; zeiss: .czi
 positions    where the lens was at each slice
 filenames    what the names of picture files say
 bayer        green of a mosaic
+colours      which colour of pictures is read
 decoding     one picture: bytes to codes; encoding: codes to bytes
 """

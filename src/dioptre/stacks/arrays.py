@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.stacks.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_array
 from dioptre.stacks.decoding import first_line
 
@@ -43,7 +43,7 @@ def open_array(path: Path, wanted: Wanted = ALL) -> Volume:
 
 def _load_array(path: Path) -> Shaped[np.ndarray, "..."]:
     """Returns the stack of an .npz, or that of an .npy without loading it yet."""
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         if file.read(2) != b"PK":  # not a zip, as which an .npz begins
             file.seek(0)
             size, head, shape = array_bytes(file.read(MOST_HEADER))

@@ -6,7 +6,8 @@ One letter an axis, as microscopes' files have them:
     C channels  T times   P positions of the stage (fields, series)   V views: left and right
 
 A channel is not a view: each channel, time and position is a stack of its own, and views are left and right
-only where somebody says so. Files name their axes; of bare arrays the shape must tell, or the user.
+only where somebody says so. Files name their axes; of bare arrays the shape must tell, or the user. Slices
+are Z, or pages that no file names (Q, I). No other axis is taken for the focus, unless its user insists.
 """
 
 import math
@@ -20,11 +21,12 @@ from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
 from dioptre.grid import FocusGrid
-from dioptre.stacks.decoding import green_channel
+from dioptre.stacks.colours import colour_with_signal, told_of_colour
 from dioptre.stacks.pictures import Codes, Pictures, Views, Window
 
 LETTERS: Final = "PTCZVYXS"
 MEMBERS: Final = {"P": "position", "T": "time", "C": "channel"}  # axes along which there are several stacks
+UNNAMED: Final = "QI"  # of pages in a row, as TIFF files have them where nobody says what they are
 MIN_SIDE: Final = 4  # an array axis shorter than this holds views or colours, not rows or columns
 MOST_COLOURS: Final = 4  # with alpha
 MOST_PICTURES: Final = 1_000_000  # of all stacks of a file
@@ -47,6 +49,7 @@ class Wanted:
         time: Number of a time; None for all.
         position: Number of a position of the stage; None for all.
         views: Whether two channels are the left and the right view.
+        focus_along: Letter of the axis along which the focus was moved, if that is not called Z.
     """
 
     axes: str | None = None
@@ -54,8 +57,16 @@ class Wanted:
     time: int | None = None
     position: int | None = None
     views: bool = False
+    focus_along: str | None = None
 
     def __post_init__(self) -> None:
+        if self.focus_along is not None:
+            letter = str(self.focus_along).upper()
+            if len(letter) != 1 or letter in "YXS":
+                raise InputError(
+                    f"the focus is moved along one axis, a letter such as T, not {letter!r} (focus_along=...)"
+                )
+            object.__setattr__(self, "focus_along", letter)
         if self.axes is None:
             return
         axes = str(self.axes).upper()
@@ -73,11 +84,12 @@ class Wanted:
         Raises:
             StackFileError: If an axis or one along it is asked for.
         """
-        for name in ("axes", *MEMBERS.values()):
+        for name in ("axes", "focus_along", *MEMBERS.values()):
             value = getattr(self, name)
             if value is not None:
+                plural = "axes" if name in ("axes", "focus_along") else f"{name}s"
                 raise StackFileError(
-                    f"{source} holds single pictures, which have no {name.removesuffix('s')}s to choose: "
+                    f"{source} holds single pictures, which have no {plural} to choose: "
                     f"leave out {value!r} ({name}=...)"
                 )
 
@@ -105,6 +117,7 @@ class Volume:
         array: All of it, if it is in memory or mapped.
         display: Whether codes are those of a display (`Pictures`).
         parallel: Whether several threads may read it.
+        notes: What its user should know about how it is read.
     """
 
     source: str
@@ -118,6 +131,7 @@ class Volume:
     array: Shaped[np.ndarray, "..."] | None = None
     display: bool = False
     parallel: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def told(self) -> str:
@@ -152,7 +166,7 @@ class Volume:
 def volume_of_array(
     array: Shaped[np.ndarray, "..."], axes: str, source: str = "the array", **known: Any
 ) -> Volume:
-    """Returns an array in memory, or mapped, as a volume: rows and columns last, of colours the green."""
+    """Returns an array in memory, or mapped, as a volume: rows and columns last, and one of its colours."""
     if len(axes) != array.ndim:
         raise InputError(f"an array of shape {array.shape} has not the axes {axes} (axes=...)")
     if 0 in array.shape:
@@ -161,7 +175,8 @@ def volume_of_array(
         at = axes.index("S")
         if array.shape[at] > MOST_COLOURS:
             raise InputError(f"pictures have up to {MOST_COLOURS} colours, not {array.shape[at]} (axes=...)")
-        array, axes = array[(slice(None),) * at + (green_channel(array.shape[at]),)], axes.replace("S", "")
+        array, notes = _one_colour(array, axes)
+        axes, known = axes.replace("S", ""), known | {"notes": notes}
     before = [at for at, letter in enumerate(axes) if letter not in "YX"]
     turned, lead = (
         array.transpose([*before, axes.index("Y"), axes.index("X")]),
@@ -172,6 +187,17 @@ def volume_of_array(
         return turned[index][window.slices]
 
     return Volume(source, f"{lead}YX", turned.shape, turned.dtype, read, array=turned, **known)
+
+
+def _one_colour(
+    array: Shaped[np.ndarray, "..."], axes: str
+) -> tuple[Shaped[np.ndarray, "..."], tuple[str, ...]]:
+    """Returns an array without its axis of colours, and a note if what is left is not green."""
+    at = [axes.index(letter) for letter in "YXS"]
+    pictures = np.moveaxis(array, at, (-3, -2, -1))
+    colour = colour_with_signal(pictures[index] for index in np.ndindex(pictures.shape[:-3]))
+    place = colour if array.shape[at[-1]] in (3, 4) else 0  # grey, perhaps with alpha
+    return array[(slice(None),) * at[-1] + (place,)], told_of_colour(colour)
 
 
 def axes_of_shape(shape: tuple[int, ...]) -> str:
@@ -263,28 +289,37 @@ def _without_single(volume: Volume) -> Volume:
 
 
 def _slice_axis(volume: Volume, wanted: Wanted) -> str | None:
-    """Returns the letter of the slices: Z, or the only axis of several pictures that is no channel."""
+    """Returns the letter of the slices: what its user says, Z, or the only axis that nobody has named."""
     long = [letter for letter, size in zip(volume.axes[:-2], volume.shape, strict=False) if size > 1]
-    if "Z" in long or (wanted.axes is not None and "Z" in wanted.axes):
-        unknown = [letter for letter in long if letter not in LETTERS]
-        if unknown:
-            raise StackFileError(f"{volume.source} has {volume.told}: say what they are (axes=...)")
-        return "Z"
-    candidates = [letter for letter in long if letter not in "CPV"]
-    if len(candidates) == 1:
-        return candidates[0]
-    if len(candidates) > 1:
+    apart = {*MEMBERS, "V"}
+    if wanted.focus_along is not None:
+        slices = _insisted(volume, wanted.focus_along)
+    elif "Z" in long or (wanted.axes is not None and "Z" in wanted.axes):
+        slices = "Z"
+    elif not set(long) - ({"C", "V"} if wanted.views and volume.size("C") == 2 else {"V"}):
+        return "Z" if "Z" in volume.axes else None
+    elif len(found := [letter for letter in long if letter not in "CPV"]) == 1 and found[0] in UNNAMED:
+        slices = found[0]
+    else:
         raise StackFileError(
-            f"{volume.source} has {volume.told}: say what they are, such as ZCYX for slices and channels, "
-            "ZVYX for slices and two views (axes=...)"
+            f"{volume.source} has {volume.told}, and none of them is Z, the slices of a focus sweep: if the "
+            f"focus was moved along {' or '.join(long)}, say so (focus_along=...), or say what the axes are, "
+            "such as ZCYX for slices and channels, ZVYX for slices and two views (axes=...)"
         )
-    if long == ["C"] and volume.size("C") > MOST_COLOURS:  # as tifffile writes a stack for ImageJ
-        return "C"
-    if long and set(long) <= {"C", "P"} and not (wanted.views and volume.size("C") == 2):
+    unknown = [letter for letter in long if letter not in apart and letter != slices]
+    if unknown:
         raise StackFileError(
-            f"{volume.source} has {volume.told} and no slices; if these are slices, call them Z (axes=...)"
+            f"{volume.source} has {volume.told}: say what {' and '.join(unknown)} is, such as T for times or "
+            "C for channels (axes=...)"
         )
-    return "Z" if "Z" in volume.axes else None
+    return slices
+
+
+def _insisted(volume: Volume, letter: str) -> str:
+    """Returns the axis that its user takes for the focus, if there is such a one."""
+    if letter not in volume.axes[:-2]:
+        raise StackFileError(f"{volume.source} has {volume.told}, and no axis {letter} (focus_along=...)")
+    return letter
 
 
 def _view_axis(volume: Volume, wanted: Wanted) -> str | None:
@@ -333,6 +368,7 @@ def _stack(
         },
         "grid": None if volume.step_um is None or n < 2 else FocusGrid(volume.step_um * np.arange(n), "um"),
         "display": volume.display,
+        "notes": volume.notes,
     }
     if volume.array is not None:
         return Pictures.of_array(_mapped(volume, slices, views, member), volume.source, **known)

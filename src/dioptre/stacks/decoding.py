@@ -1,7 +1,8 @@
 """One picture: a file's bytes in, its codes (row, col) out, at the full bit depth and unrotated.
 
-Of a picture in colour the green channel comes back; of a JPEG its luma, which is stored apart and at full
-resolution, so that the colours, which mostly are not, need not be decoded. Nothing is scaled.
+Of a picture in colour one comes back, green unless another is asked for (stacks/colours.py); in the place of
+green, of a JPEG its luma, which is stored apart and at full resolution, so that the colours, which mostly are
+not, need not be decoded. Nothing is scaled.
 """
 
 import io
@@ -19,8 +20,9 @@ import numpy as np
 from jaxtyping import Shaped, UInt16
 
 from dioptre.errors import MissingExtraError, StackFileError
-from dioptre.resources import refuse_larger, why_opencv_refused
+from dioptre.resources import refuse_larger, regular, why_opencv_refused
 from dioptre.stacks.bayer import mean_green
+from dioptre.stacks.colours import GREEN, one_colour, red_first, red_green_blue
 
 RAW_SUFFIXES = (".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw")
 HEIF_SUFFIXES = (".heic", ".heif")
@@ -34,7 +36,7 @@ KINDS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"BM", b"P2", b"P3", b"P5", b"P6", b
 CodedPicture = Shaped[np.ndarray, "row col"]
 
 
-def decode_file(file: Path) -> CodedPicture:
+def decode_file(file: Path, colour: int = GREEN) -> CodedPicture:
     """Returns the picture of a file, as `decode_picture` does; also of camera raw files and HEIF.
 
     Raises:
@@ -46,16 +48,18 @@ def decode_file(file: Path) -> CodedPicture:
     if suffix in RAW_SUFFIXES:
         return _decode_raw(file)
     if suffix in HEIF_SUFFIXES:
-        return _decode_heif(file)
-    return decode_picture(file.read_bytes(), str(file))  # OpenCV opens only some paths by itself
+        return one_colour(_decode_heif(file), colour)
+    data = regular(file).read_bytes()  # OpenCV opens only some paths by itself
+    return decode_picture(data, str(file), colour)
 
 
-def decode_picture(data: bytes, name: str) -> CodedPicture:
-    """Returns the picture that a file's bytes hold, at its full bit depth: green, or the luma of a JPEG.
+def decode_picture(data: bytes, name: str, colour: int = GREEN) -> CodedPicture:
+    """Returns the picture that a file's bytes hold, at its full bit depth.
 
     Args:
         data: The whole file.
         name: What to call it in an error.
+        colour: Which, of a picture in colour.
 
     Raises:
         StackFileError: If it is damaged, cut short or no picture.
@@ -67,12 +71,13 @@ def decode_picture(data: bytes, name: str) -> CodedPicture:
     if _is_broken_png(data):
         raise StackFileError(f"{name} is a damaged PNG, or cut short")
     luma = cv2.IMREAD_GRAYSCALE | cv2.IMREAD_IGNORE_ORIENTATION
-    picture = _decode(data, name, luma if data.startswith(JPEG) else cv2.IMREAD_UNCHANGED)
+    by_luma = data.startswith(JPEG) and colour == GREEN
+    picture = _decode(data, name, luma if by_luma else cv2.IMREAD_UNCHANGED)
     if picture is None or picture.size == 0:
         raise StackFileError(
             f"{name} cannot be read as a picture: it is damaged, cut short or something else"
         )
-    return green(picture)
+    return one_colour(red_first(picture), colour)
 
 
 def _decode(data: bytes, name: str, how: int) -> Shaped[np.ndarray, "..."] | None:
@@ -112,7 +117,7 @@ def _tiff_bytes(data: bytes) -> int:
 
 
 def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
-    """Returns the colours of a picture, red first, for showing; None if it has none, or OpenCV cannot tell.
+    """Returns the colours of a picture, red first; None if it has none, or it cannot be told.
 
     Raises:
         StackFileError: If it would take too much memory.
@@ -120,13 +125,13 @@ def decode_colours(file: Path) -> Shaped[np.ndarray, "row col 3"] | None:
     """
     import cv2  # noqa: PLC0415 (start-up time)
 
-    data = file.read_bytes()
+    if file.suffix.lower() in HEIF_SUFFIXES:
+        return red_green_blue(_decode_heif(file))
+    data = regular(file).read_bytes()
     if file.suffix.lower() not in PLAIN_SUFFIXES or not data or _is_broken_png(data):
         return None
     picture = _decode(data, str(file), cv2.IMREAD_UNCHANGED)
-    if picture is None or picture.ndim != 3 or picture.shape[2] not in (3, 4):
-        return None
-    return np.ascontiguousarray(picture[..., 2::-1])
+    return None if picture is None else red_green_blue(red_first(picture))
 
 
 def _decode_raw(file: Path) -> CodedPicture:
@@ -138,7 +143,7 @@ def _decode_raw(file: Path) -> CodedPicture:
         import rawpy  # noqa: PLC0415 (an extra)
     except ImportError:
         raise MissingExtraError(f"{file} is a camera raw file: pip install 'dioptre[raw]' reads it") from None
-    data = io.BytesIO(file.read_bytes())
+    data = io.BytesIO(regular(file).read_bytes())
     try:
         with rawpy.imread(data) as raw:
             refuse_larger(file, 2 * raw.sizes.raw_height * raw.sizes.raw_width, StackFileError)
@@ -176,32 +181,20 @@ def green_of_raw(
     return np.clip(np.floor(mean + np.float32(0.5)), 0, 65535).astype(np.uint16)
 
 
-def _decode_heif(file: Path) -> CodedPicture:
-    """Returns the green of an HEIF picture."""
+def _decode_heif(file: Path) -> Shaped[np.ndarray, "..."]:
+    """Returns an HEIF picture, red first."""
     try:
         import pillow_heif  # noqa: PLC0415 (an extra)
     except ImportError:
         raise MissingExtraError(f"{file} is an HEIF picture: pip install 'dioptre[heif]' reads it") from None
     try:
-        found = pillow_heif.open_heif(io.BytesIO(file.read_bytes()), convert_hdr_to_8bit=False)
+        found = pillow_heif.open_heif(io.BytesIO(regular(file).read_bytes()), convert_hdr_to_8bit=False)
         refuse_larger(file, 8 * found.size[0] * found.size[1], StackFileError)
-        return green(np.asarray(found))
+        return np.asarray(found)
     except (StackFileError, OSError):
         raise
     except Exception as error:  # a damaged file raises nearly anything
         raise StackFileError(f"{file} cannot be read as an HEIF picture: {first_line(error)}") from error
-
-
-def green(picture: Shaped[np.ndarray, "..."]) -> Shaped[np.ndarray, "..."]:
-    """Returns the green of (row, col, 3 or 4), the grey of (row, col, 2), and (row, col) as it is."""
-    if picture.ndim == 2:
-        return picture
-    return np.ascontiguousarray(picture[..., green_channel(picture.shape[-1])])
-
-
-def green_channel(channels: int) -> int:
-    """Returns the index of green: the second of three or four colours, the first of grey and alpha."""
-    return 1 if channels in (3, 4) else 0
 
 
 def white_of(dtype: np.dtype[Any]) -> float:

@@ -85,8 +85,8 @@ def open_stacks(paths: AnyPath | Sequence[AnyPath], wanted: Wanted = ALL) -> lis
     return [*stacks, *(stack for path in found if path not in loose for stack in _open(path, wanted))]
 
 
-def open_pictures(path: AnyPath, wanted: Wanted = ALL) -> Pictures:
-    """Returns the only stack of a folder or a file, opened.
+def open_pictures(path: AnyPath | Sequence[AnyPath], wanted: Wanted = ALL) -> Pictures:
+    """Returns the only stack of a folder, a file or a list of pictures, opened.
 
     Raises:
         StackFileError: As `open_stacks` does, and if there are several: the message lists them.
@@ -96,7 +96,7 @@ def open_pictures(path: AnyPath, wanted: Wanted = ALL) -> Pictures:
         labels = [stack.label for stack in stacks]
         listed = "; ".join(labels[:8]) + ("; ..." if len(labels) > 8 else "")
         raise StackFileError(
-            f"{path} holds {len(stacks)} stacks ({listed}): choose one (channel=..., time=..., "
+            f"{stacks[0].source} holds {len(stacks)} stacks ({listed}): choose one (channel=..., time=..., "
             "position=...), or say that two channels are the left and the right view (views=True)"
         )
     return stacks[0]

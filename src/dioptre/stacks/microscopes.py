@@ -1,10 +1,9 @@
-"""Microscopes' own files: Zarr and OME-Zarr, Nikon's .nd2, Zeiss' .czi, each by its own reader, an extra.
+"""Microscopes' own files: Zarr and OME-Zarr, Nikon's .nd2, Zeiss' .czi (stacks/zeiss.py), each by an extra.
 
 What is not read here is named with what would read it.
 """
 
 import math
-import re
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -15,10 +14,12 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, MissingExtraError, StackFileError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.stacks.axes import ALL, Volume, Wanted, axes_of_shape, volume_of_array
-from dioptre.stacks.decoding import first_line, green
+from dioptre.stacks.colours import GREEN, colour_with_signal, one_colour, told_of_colour
+from dioptre.stacks.decoding import first_line
 from dioptre.stacks.pictures import Window
+from dioptre.stacks.zeiss import open_czi
 
 EXTRAS: Final = {".zarr": "zarr", ".nd2": "nd2", ".czi": "czi"}
 ELSEWHERE: Final[Mapping[str, str]] = {
@@ -59,9 +60,7 @@ def open_microscope(path: Path, wanted: Wanted = ALL) -> Volume:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if suffix == ".czi":
-                warnings.simplefilter("error", UserWarning)  # which is how it tells of damage
-            return {".zarr": _open_zarr, ".nd2": _open_nd2, ".czi": _open_czi}[suffix](path, wanted)
+            return {".zarr": _open_zarr, ".nd2": _open_nd2, ".czi": open_czi}[suffix](regular(path), wanted)
     except (StackFileError, OSError):
         raise
     except InputError as error:
@@ -167,18 +166,21 @@ def _open_nd2(path: Path, wanted: Wanted) -> Volume:
     rows, cols = sizes["Y"], sizes["X"]
     loops = [letter for letter in sizes if letter not in "CYXS"]
     shape = (*(sizes[letter] for letter in loops), sizes.get("C", 1), rows, cols)
-    axes = "".join(letter if letter in "TZP" else "Q" for letter in loops) + "CYX"
+    axes = "".join(loops) + "CYX"
     refuse_larger(path, rows * cols * sizes.get("C", 1) * file.dtype.itemsize, StackFileError)
     counts = shape[: len(loops)]
 
     def read(index: tuple[int, ...], window: Window) -> Shaped[np.ndarray, "row col"]:
         at = int(np.ravel_multi_index(index[:-1], counts)) if counts else 0
-        frame = frames.read(at, index[-1], "S" in sizes)
+        frame = frames.read(at, index[-1])
         if frame.shape != (rows, cols):
             raise StackFileError(f"{path}: frame {at} has shape {frame.shape}, not {(rows, cols)}")
         return window.cut(frame)
 
-    volume = Volume(str(path), axes, shape, np.dtype(file.dtype), read)
+    if "S" in sizes:
+        frames.colour = colour_with_signal(frames.picture(at) for at in range(math.prod(counts)))
+    notes = told_of_colour(frames.colour)
+    volume = Volume(str(path), axes, shape, np.dtype(file.dtype), read, notes=notes)
     told = getattr(file.metadata, "channels", None) or []
     scale = getattr(told[0], "volume", None) if told else None
     known = scale is None or scale.axesCalibrated[2]  # of what is not, nd2 says 1
@@ -193,52 +195,21 @@ class _Frames:
     def __init__(self, path: Path, file: Any) -> None:
         self._path, self._file = path, file
         weakref.finalize(self, file.close)
+        self.coloured, self.colour = "S" in file.sizes, GREEN
 
-    def read(self, at: int, channel: int, colours: bool) -> Shaped[np.ndarray, "row col"]:
-        """Returns a channel of a frame, (channel, row, col) or (row, col), of colours the green."""
+    def picture(self, at: int) -> Shaped[np.ndarray, "..."]:
+        """Returns a frame, (row, col), (channel, row, col) or with its colours last."""
         try:
-            frame = np.asarray(self._file.read_frame(at))
-            frame = green(frame) if colours else frame
-            return frame if frame.ndim == 2 else frame[channel]
+            return np.asarray(self._file.read_frame(at))
         except Exception as error:  # a damaged file raises nearly anything
             raise StackFileError(f"{self._path}: frame {at} cannot be read: {first_line(error)}") from error
+
+    def read(self, at: int, channel: int) -> Shaped[np.ndarray, "row col"]:
+        """Returns a channel of a frame, of colours one."""
+        frame = self.picture(at)
+        frame = one_colour(frame, self.colour) if self.coloured else frame
+        return frame if frame.ndim == 2 else frame[channel]
 
 
 def _positive(value: Any) -> float | None:
     return float(value) if value and math.isfinite(value) and value > 0 else None
-
-
-# czi
-
-
-def _open_czi(path: Path, wanted: Wanted) -> Volume:
-    """Returns the pictures of a Zeiss file, which its library reads at once."""
-    import czifile  # noqa: PLC0415 (an extra)
-
-    with czifile.CziFile(path) as file:
-        image: Any = file
-        axes, shape = "".join(image.axes), tuple(image.shape)
-        refuse_larger(path, math.prod(shape) * np.dtype(image.dtype).itemsize, StackFileError)
-        _check_blocks(path, image)
-        array, text = image.asarray(max_workers=1), str(image.metadata() or "")  # threads would hide faults
-    axes = axes.replace("0", "S") if axes.endswith("0") else axes
-    kept = [at for at, letter in enumerate(axes) if array.shape[at] > 1 or letter in "YX"]
-    array = array.reshape([array.shape[at] for at in kept])
-    letters = "".join(axes[at] for at in kept)
-    lead = letters[: letters.index("Y")].replace("S", "P")  # scenes are positions of the stage
-    volume = volume_of_array(array, wanted.axes or lead + letters[letters.index("Y") :], str(path))
-    step = re.search(r'<Distance Id="Z">\s*<Value>([^<]+)</Value>', text)
-    named = re.search(r"<Dimensions>.*?</Dimensions>", text, re.DOTALL)
-    channels = re.findall(r'<Channel [^>]*\bName="([^"]+)"', named[0] if named else "")
-    told = tuple(channels) if len(channels) == volume.size("C") else ()
-    return volume.told_by(told, _positive(float(step[1]) * 1e6) if step else None)
-
-
-def _check_blocks(path: Path, image: Any) -> None:
-    """Raises StackFileError if a block of a Zeiss file is not as large as the directory says."""
-    for entry in image.filtered_subblock_directory:
-        block = entry.data_segment().directory_entry
-        if (block.shape, block.stored_shape) != (entry.shape, entry.stored_shape):
-            raise StackFileError(f"{path} is damaged: its directory and its blocks tell of other sizes")
-        stored = math.prod(block.stored_shape) * np.dtype(block.dtype).itemsize
-        refuse_larger(path, max(stored, math.prod(block.shape)), StackFileError)

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from dioptre.errors import StackFileError
 from dioptre.resources import read_text
 from dioptre.stacks.decoding import PICTURE_SUFFIXES
-from dioptre.stacks.filenames import NUMBER
+from dioptre.stacks.filenames import SIGNED, USUAL, numerals_of
 
 POSITION_FORMS: Final = (
     "a list such as 0.2,0.4,0.6, START:STEP or START:STEP:END such as 0:0.5um, the word names, or a file of "
@@ -39,9 +39,7 @@ SPELLINGS: Final = {
 }  # fmt: skip
 
 UNITS_IN_NAMES: Final = ("um", "µm", "μm", "nm", "mm", "dioptres", "diopters", "dpt", "steps")
-NUMBER_IN_NAME: Final = re.compile(
-    rf"{NUMBER.pattern}(?:({'|'.join(UNITS_IN_NAMES)})(?![^\W\d_]))?", re.IGNORECASE
-)
+UNIT_IN_NAME: Final = rf"(?:({'|'.join(UNITS_IN_NAMES)})(?![^\W\d_]))?"
 
 Positions = Float[np.ndarray, "n"]
 
@@ -126,7 +124,14 @@ def _varying_numbers(names: Sequence[str]) -> tuple[list[str], str | None]:
     """Returns the number in each name that varies, as it is written, and the unit of all, if any."""
     if not names:
         raise StackFileError("there are no pictures whose names could tell positions")
-    numbers = [_numbers_in(name) for name in names]
+    numerals = numerals_of(names)
+    if numerals not in (USUAL, SIGNED):
+        raise StackFileError(
+            f"the numbers in the names ({', '.join(names[:2])}, ...) are hexadecimal, or have dots between "
+            "whole numbers: they tell the order, and no positions"
+        )
+    number_in_name = re.compile(numerals.pattern.pattern + UNIT_IN_NAME, re.IGNORECASE)
+    numbers = [_numbers_in(name, number_in_name) for name in names]
     for name, found in zip(names, numbers, strict=True):
         if not found:
             raise StackFileError(f"the name {name} has no number to take a position from")
@@ -148,11 +153,11 @@ def _varying_numbers(names: Sequence[str]) -> tuple[list[str], str | None]:
     return [number for number, _ in varying[0]], SPELLINGS.get(unit, unit) or None
 
 
-def _numbers_in(name: str) -> list[tuple[str, str]]:
+def _numbers_in(name: str, number_in_name: re.Pattern[str]) -> list[tuple[str, str]]:
     """Returns the numbers of a name without its ending, with their units; .198 in IMG_00.198 is no ending."""
     ending = Path(name).suffix
     stem = name.removesuffix(ending) if ending.lower() in PICTURE_SUFFIXES else name
-    return [(number, unit.lower()) for number, unit in NUMBER_IN_NAME.findall(stem)]
+    return [(number, unit.lower()) for number, unit in number_in_name.findall(stem)]
 
 
 def _to_number(text: str) -> float | None:

@@ -1,6 +1,6 @@
 """Series: picture files that are the slices of one stack, a file each, or a left and a right one.
 
-Slices are in natural order of their names (stacks/filenames.py). A folder tells which of its files belong
+Slices are in the order that their names tell (stacks/filenames.py). A folder tells which of its files belong
 together; files that are listed belong together as they are. Gaps in their numbering are noticed.
 """
 
@@ -16,6 +16,7 @@ from jaxtyping import Shaped
 
 from dioptre.errors import StackFileError
 from dioptre.resources import refuse_larger
+from dioptre.stacks.colours import GREEN, colour_with_signal, told_of_colour
 from dioptre.stacks.decoding import (
     DISPLAY_SUFFIXES,
     PICTURE_SUFFIXES,
@@ -25,7 +26,15 @@ from dioptre.stacks.decoding import (
     decode_file,
     quiet_readers,
 )
-from dioptre.stacks.filenames import natural_key, numbering, series_pattern, view_of, with_view, without_view
+from dioptre.stacks.filenames import (
+    could_be_of_series,
+    numbering,
+    numerals_of,
+    untold_order,
+    view_of,
+    with_view,
+    without_view,
+)
 from dioptre.stacks.microscopes import reader_elsewhere
 from dioptre.stacks.pictures import Colours, Pictures, Views, Window
 from dioptre.stacks.tiff import TIFF_SUFFIXES, count_pages, open_tiff
@@ -66,20 +75,26 @@ def list_pictures(folder: Path) -> list[Path]:
 
 
 def in_order(files: Sequence[Path]) -> list[Path]:
-    """Returns files in natural order of their names."""
-    return sorted(files, key=lambda file: natural_key(file.name))
+    """Returns files in the order that their names tell."""
+    numerals = numerals_of([file.name for file in files])
+    return sorted(files, key=lambda file: numerals.key(file.name))
 
 
 def leave_out_strays(files: list[Path]) -> tuple[list[Path], list[Path]]:
     """Returns the files of the one numbered series, and the single files beside it.
 
-    If there is not exactly one series, or what is beside it is not all single files, nothing is left out.
+    If there is not exactly one series, or what is beside it is not all single files, or could belong to it,
+    nothing is left out.
     """
-    (series, count), *others = Counter(series_pattern(file.name) for file in files).most_common()
-    if count < MIN_SERIES or any(other > 1 for _, other in others):
-        return files, []
-    used = [file for file in files if series_pattern(file.name) == series]
-    return used, [file for file in files if series_pattern(file.name) != series]
+    series_of = numerals_of([file.name for file in files]).series
+    (series, count), *others = Counter(series_of(file.name) for file in files).most_common()
+    used = [file for file in files if series_of(file.name) == series]
+    beside = [file for file in files if series_of(file.name) != series]
+    names = [file.name for file in used]
+    doubtful = any(other > 1 for _, other in others) or any(
+        could_be_of_series(file.name, names) for file in beside
+    )
+    return (files, []) if count < MIN_SERIES or doubtful else (in_order(used), beside)
 
 
 def pair_views(files: list[Path]) -> list[tuple[Path, ...]]:
@@ -119,40 +134,46 @@ def open_series(source: Path, slices: Sequence[tuple[Path, ...]], **known: Any) 
     Raises:
         StackFileError: If the first picture cannot be read; others, when they are.
     """
-    first = slices[0][0]
-    with naming_what_fails(first):
+    first, names = slices[0][0], [views[0].name for views in slices]
+    with naming_what_fails(first), quiet_readers():
         like = read_picture(first)
+        colour = colour_with_signal(decode_colours(file) for files in slices for file in files)
+        like = like if colour == GREEN else read_picture(first, colour)
     refuse_larger(first, like.size * like.itemsize * len(slices[0]), StackFileError)
     display = first.suffix.lower() in DISPLAY_SUFFIXES and like.dtype == np.uint8
 
     def read(at: int, window: Window) -> Views:
-        views = [_read_alike(file, window, first, like) for file in slices[at]]
+        views = [_read_alike(file, window, first, like, colour) for file in slices[at]]
         return np.stack(views) if len(views) > 1 else views[0][None]  # which is not copied
 
     def paint(at: int) -> Colours | None:
         with naming_what_fails(slices[at][0]), quiet_readers():
-            return decode_colours(slices[at][0])
+            colours = decode_colours(slices[at][0])
+        return None if colours is None else np.ascontiguousarray(colours)
 
     return Pictures(
         source=str(source),
         shape=(len(slices), len(slices[0]), *like.shape),
         dtype=like.dtype,
-        names=tuple(views[0].name for views in slices),
+        names=tuple(names),
         reader=read,
-        notes=tuple(gaps_in([views[0].name for views in slices])),
+        notes=(*told_of_colour(colour), *untold_order(names), *gaps_in(names)),
         display=display,
         painter=paint if len(slices[0]) == 1 else None,
         **known,
     )
 
 
-def _read_alike(file: Path, window: Window, first: Path, like: CodedPicture) -> Shaped[np.ndarray, "h w"]:
+def _read_alike(
+    file: Path, window: Window, first: Path, like: CodedPicture, colour: int
+) -> Shaped[np.ndarray, "h w"]:
     """Returns a part of a picture that must have the size and the bit depth of the first one."""
     if file == first:
         return window.cut(like)
     with naming_what_fails(file):
-        mapped = _map_picture(file) if is_tiff(file) and window.shape != like.shape else None
-        picture = read_picture(file) if mapped is None else mapped
+        cut = is_tiff(file) and window.shape != like.shape and colour == GREEN
+        mapped = _map_picture(file) if cut else None
+        picture = read_picture(file, colour) if mapped is None else mapped
     if picture.shape != like.shape or picture.dtype != like.dtype:
         raise StackFileError(
             f"{file} is {_describe(picture)}, but {first.name} is {_describe(like)}: "
@@ -179,15 +200,15 @@ def _describe(picture: CodedPicture) -> str:
     return f"{cols} x {rows} pixels of {picture.dtype}"
 
 
-def read_picture(file: Path) -> Shaped[np.ndarray, "row col"]:
-    """Returns one picture as it is in the file, its green channel if it has colours, unrotated."""
+def read_picture(file: Path, colour: int = GREEN) -> Shaped[np.ndarray, "row col"]:
+    """Returns one picture as it is in the file, one of its colours if it has several, unrotated."""
     pages = count_pages(file) if is_tiff(file) else 1
     if pages > 1:  # of which OpenCV would read just one
         raise StackFileError(
             f"{file} has {pages} pages, but a folder holds one picture in each file, or one multi-page TIFF"
         )
     with quiet_readers():
-        return decode_file(file)
+        return decode_file(file, colour)
 
 
 def gaps_in(names: Sequence[str]) -> list[str]:

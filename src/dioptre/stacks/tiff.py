@@ -9,6 +9,7 @@ import math
 import re
 import weakref
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,12 +17,14 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import InputError, StackFileError
-from dioptre.resources import refuse_larger, why_opencv_refused
+from dioptre.resources import refuse_larger, regular, why_opencv_refused
 from dioptre.stacks.axes import ALL, MOST_COLOURS, Volume, Wanted, volume_of_array
-from dioptre.stacks.decoding import first_line, green, quiet_readers
+from dioptre.stacks.colours import GREEN, colour_with_signal, one_colour, red_first, told_of_colour
+from dioptre.stacks.decoding import first_line, quiet_readers
 from dioptre.stacks.pictures import Window
 
 TIFF_SUFFIXES = (".tif", ".tiff")
+PALETTE: Final = 3  # the tag of pages whose codes are indices of colours
 MICROMETRES: Final = {
     **dict.fromkeys(("µm", "μm", "um", "micron", "microns", "micrometer", "\\u00b5m"), 1.0),
     "nm": 1e-3,
@@ -55,7 +58,7 @@ def count_pages(path: Path) -> int:
 
     tiff: Any
     try:
-        with quiet_readers(), tifffile.TiffFile(path) as tiff:
+        with quiet_readers(), tifffile.TiffFile(regular(path)) as tiff:
             return sum(not page.is_reduced for page in tiff.pages)
     except Exception:  # a damaged TIFF raises nearly anything
         return 0
@@ -64,7 +67,7 @@ def count_pages(path: Path) -> int:
 def _open(path: Path, wanted: Wanted) -> Volume:
     import tifffile  # noqa: PLC0415 (start-up time)
 
-    tiff: Any = tifffile.TiffFile(path)
+    tiff: Any = tifffile.TiffFile(regular(path))
     pages = _Pages(path, tiff)  # which closes it
     _check_page_list(path, tiff)
     series = list(tiff.series)
@@ -91,7 +94,14 @@ def _open(path: Path, wanted: Wanted) -> Volume:
             axes, shape = ("Z" if alone else "P") + axes, (len(series), *shape)
         volume = _paged(path, pages, series, axes, shape)
         volume = volume if wanted.axes is None else volume.renamed(wanted.axes.replace("S", ""))
-    return _with_metadata(volume, tiff)
+    return _without_nameless_channels(_with_metadata(volume, tiff))
+
+
+def _without_nameless_channels(volume: Volume) -> Volume:
+    """Returns a volume whose many channels without names are pages in a row: so tifffile writes any stack."""
+    if volume.channels or volume.size("C") <= MOST_COLOURS or "Z" in volume.axes:
+        return volume
+    return replace(volume, axes=volume.axes.replace("C", "Q"))
 
 
 def _without_colours(axes: str, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
@@ -106,7 +116,8 @@ def _mapped(path: Path, series: list[Any], wanted: Wanted) -> Volume | None:
     """Returns a series that lies in the file as in memory, mapped; None if it does not."""
     one = series[0]
     colours = "S" in one.axes and one.shape[one.axes.index("S")] <= MOST_COLOURS
-    if len(series) > 1 or one.dataoffset is None or ("S" in one.axes and not colours):
+    unlike = _has_palette(one) or ("S" in one.axes and not colours)
+    if len(series) > 1 or one.dataoffset is None or unlike:
         return None
     size = math.prod(one.shape) * one.dtype.itemsize
     if one.dataoffset + size > path.stat().st_size:
@@ -133,33 +144,45 @@ def _paged(path: Path, pages: "_Pages", series: list[Any], axes: str, shape: tup
         at = int(np.ravel_multi_index(index, shape[:-2])) if index else 0
         return window.cut(pages.read(each[at], shape[-2:]))
 
-    return Volume(str(path), axes, shape, series[0].dtype, read, paged=True)
+    coloured = "S" in series[0].axes or _has_palette(series[0])
+    pages.colour = colour_with_signal(pages.picture(page) for page in each if coloured)
+    dtype = np.dtype(np.uint8) if _has_palette(series[0]) else series[0].dtype
+    return Volume(str(path), axes, shape, dtype, read, paged=True, notes=told_of_colour(pages.colour))
+
+
+def _has_palette(series: Any) -> bool:
+    """Returns whether codes of a series, or of a page, are indices of colours."""
+    return series.keyframe.colormap is not None and series.keyframe.photometric == PALETTE
 
 
 class _Pages:
     """Decodes pages of an open TIFF, which is closed when nobody asks for them any more."""
 
     def __init__(self, path: Path, tiff: Any) -> None:
-        self._path = path
+        self._path, self.colour = path, GREEN
         tiff.filehandle.set_lock(True)
         weakref.finalize(self, tiff.close)
 
     def read(self, page: Any, shape: tuple[int, ...]) -> Shaped[np.ndarray, "row col"]:
-        """Returns the green or grey of a page, by OpenCV where tifffile lacks the codec."""
-        with quiet_readers():
-            try:
-                picture = self._decode(page)
-            except (StackFileError, OSError):
-                raise
-            except Exception as error:  # a damaged page raises nearly anything
-                raise StackFileError(f"{self._path} is not a readable TIFF: {first_line(error)}") from error
+        """Returns a page, of its colours one."""
+        picture = one_colour(self.picture(page), self.colour)
         if picture.shape != tuple(shape):
             raise StackFileError(
                 f"{self._path} has a page of shape {picture.shape} where {tuple(shape)} was expected"
             )
         return picture
 
-    def _decode(self, page: Any) -> Shaped[np.ndarray, "row col"]:
+    def picture(self, page: Any) -> Shaped[np.ndarray, "..."]:
+        """Returns a page, colours last, by OpenCV where tifffile lacks the codec."""
+        with quiet_readers():
+            try:
+                return self._decode(page)
+            except (StackFileError, OSError):
+                raise
+            except Exception as error:  # a damaged page raises nearly anything
+                raise StackFileError(f"{self._path} is not a readable TIFF: {first_line(error)}") from error
+
+    def _decode(self, page: Any) -> Shaped[np.ndarray, "..."]:
         try:
             picture = page.asarray()
         except (ImportError, ValueError) as error:
@@ -168,11 +191,19 @@ class _Pages:
             return _decode_by_opencv(self._path, page.index)
         if picture.ndim == 3 and "S" in page.axes:
             picture = np.moveaxis(picture, page.axes.index("S"), -1)
-        return green(picture.squeeze() if picture.ndim > 3 else picture)
+        picture = picture.squeeze() if picture.ndim > 3 else picture
+        return _through_palette(picture, page.keyframe.colormap) if _has_palette(page) else picture
 
 
-def _decode_by_opencv(path: Path, at: int) -> Shaped[np.ndarray, "row col"]:
-    """Returns the green or grey of a page, read by OpenCV."""
+def _through_palette(
+    indices: Shaped[np.ndarray, "row col"], colours: Shaped[np.ndarray, "3 index"]
+) -> Shaped[np.ndarray, "row col 3"]:
+    """Returns the colours that codes stand for, of 8 bits, as OpenCV reads them."""
+    return (colours >> 8).astype(np.uint8).T[indices]
+
+
+def _decode_by_opencv(path: Path, at: int) -> Shaped[np.ndarray, "..."]:
+    """Returns a page, read by OpenCV."""
     import cv2  # noqa: PLC0415 (start-up time)
 
     try:
@@ -184,7 +215,7 @@ def _decode_by_opencv(path: Path, at: int) -> Shaped[np.ndarray, "row col"]:
         raise StackFileError(why_opencv_refused(path, error) or f"{path} is damaged") from None
     if not done or not pages:
         raise StackFileError(f"{path} is damaged, or compressed in a way that is not supported")
-    return green(pages[0])
+    return red_first(pages[0])
 
 
 def _check_page_list(path: Path, tiff: Any) -> None:

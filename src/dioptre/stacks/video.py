@@ -1,6 +1,6 @@
 """Films: the frames of a video as the slices of a stack, decoded by OpenCV.
 
-Frames are read in order; going back begins anew. Codes are 8 bits with a display's gamma, green is used.
+Frames are read in order; going back begins anew. Codes are 8 bits with a display's gamma.
 """
 
 import math
@@ -8,14 +8,16 @@ import re
 import weakref
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import StackFileError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.stacks.axes import Volume
-from dioptre.stacks.decoding import green, quiet_readers
+from dioptre.stacks.colours import GREEN, colour_with_signal, one_colour, red_first, told_of_colour
+from dioptre.stacks.decoding import quiet_readers
 from dioptre.stacks.pictures import Window
 
 FILM_SUFFIXES = (".mp4", ".mov", ".avi", ".mkv", ".webm", ".m4v", ".mpg", ".gif")
@@ -34,18 +36,20 @@ def open_film(path: Path) -> Volume:
         StackFileError: If it is damaged, or has no frames.
         OSError: If it cannot be read.
     """
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         if not BEGINS.match(file.read(16)):  # there are lists of films as well, which name other files
             raise StackFileError(f"{path} cannot be read as a film: it is damaged or something else")
     film = _Film(path)
     n = film.count()
+    film.colour = colour_with_signal(film.frame(at) for at in range(n))
     picture = film.read(0)
     refuse_larger(path, 4 * picture.size, StackFileError)
 
     def read(index: tuple[int, ...], window: Window) -> Shaped[np.ndarray, "row col"]:
         return window.cut(film.read(index[0]))
 
-    return Volume(str(path), "ZYX", (n, *picture.shape), picture.dtype, read, display=True, parallel=False)
+    known: dict[str, Any] = {"display": True, "parallel": False, "notes": told_of_colour(film.colour)}
+    return Volume(str(path), "ZYX", (n, *picture.shape), picture.dtype, read, **known)
 
 
 class _Film:
@@ -53,7 +57,8 @@ class _Film:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._next = path, Lock(), 0
-        self._last: tuple[int, Shaped[np.ndarray, "row col"]] | None = None
+        self._last: tuple[int, Shaped[np.ndarray, "..."]] | None = None
+        self.colour = GREEN
         self._begin()
 
     def _begin(self) -> None:
@@ -84,7 +89,11 @@ class _Film:
         return n
 
     def read(self, at: int) -> Shaped[np.ndarray, "row col"]:
-        """Returns the green of a frame."""
+        """Returns one colour of a frame."""
+        return one_colour(self.frame(at), self.colour)
+
+    def frame(self, at: int) -> Shaped[np.ndarray, "..."]:
+        """Returns a frame, red first."""
         with self._lock, quiet_readers():
             if self._last is not None and self._last[0] == at:
                 return self._last[1]
@@ -96,5 +105,5 @@ class _Film:
             if not done or frame is None:
                 raise StackFileError(f"{self._path} is damaged: frame {at} cannot be read")
             self._next = at + 1
-            self._last = at, green(frame)
+            self._last = at, red_first(frame)
             return self._last[1]

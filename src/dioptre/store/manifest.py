@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from dioptre import __version__
 from dioptre.errors import DioptreError, FileError, InputError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.store.format import StoreFormat
 from dioptre.store.lock import LOCK
 
@@ -123,7 +123,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 def hash_file(path: Path) -> str:
     """Returns the SHA-256 of a file."""
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -200,7 +200,8 @@ def unnamed(path: Path) -> Iterator[Path]:
 def write_json(path: Path, entries: Mapping[str, Any]) -> None:
     """Writes a JSON object, one of which there is for the same entries."""
     text = json.dumps(entries, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    write_file(path, lambda file: file.write(f"{text}\n".encode()))
+    # Names of files may be no UTF-8: the letters that Python has for these are escaped, as JSON has it.
+    write_file(path, lambda file: file.write(f"{text}\n".encode("utf-8", "backslashreplace")))
 
 
 def read_json(path: Path) -> dict[str, Any]:

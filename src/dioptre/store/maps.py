@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from dioptre.errors import MapFileError, MissingExtraError, StackFileError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.stacks.arrays import MOST_HEADER, array_bytes
 from dioptre.stacks.decoding import PICTURE_SUFFIXES, decode_picture, first_line, quiet_readers
 
@@ -33,7 +33,7 @@ def read_map(path: Path) -> Map:
         MapFileError: If there is none, or it cannot be read.
     """
     try:
-        return decode_map(path.read_bytes(), str(path))
+        return decode_map(regular(path).read_bytes(), str(path))
     except OSError as error:
         raise MapFileError(f"{path} cannot be read: {error.strerror or error}") from None
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from dioptre.errors import FileError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.stacks.arrays import member_bytes
 
 Kinds = Mapping[str, tuple[str, int]]
@@ -21,7 +21,7 @@ def read_bundle(path: Path, kinds: Kinds | None = None) -> dict[str, Shaped[np.n
         FileError: If it cannot be read, one is missing or of another kind, or they take too much memory.
     """
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        with regular(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             names = file.files if kinds is None else kinds
             refuse_larger("it", sum(member_bytes(file.zip, name) for name in names))
             arrays = {name: file[name] for name in names}

@@ -26,6 +26,7 @@ from dioptre.pipeline.importing.published import (
     refuse_missing,
 )
 from dioptre.pipeline.settings import Import
+from dioptre.resources import regular
 from dioptre.stacks.decoding import quiet_readers
 from dioptre.store.captures import CaptureWriter
 from dioptre.store.labels import FrameSize, Labels
@@ -151,7 +152,7 @@ def _header(path: Path, sampling: Sampling) -> FrameHeader:
 def _read(path: Path, count: int = -1) -> bytes:
     """Returns a file's bytes; that it cannot be read is the capture's fault, not the store's."""
     try:
-        with path.open("rb") as file:
+        with regular(path).open("rb") as file:
             return file.read(count)
     except OSError as error:
         raise CaptureFileError(f"{path} cannot be read: {error.strerror or error}") from None

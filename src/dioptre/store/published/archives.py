@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from dioptre.errors import ArchiveError, CaptureFileError
-from dioptre.resources import refuse_larger
+from dioptre.resources import refuse_larger, regular
 from dioptre.store.published.layout import PublishedFile, parse_path
 
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz", ".tar")
@@ -51,7 +51,7 @@ def read_archive(
     """
     stem = re.sub(r"(?i)\.(tar\.gz|tgz|tar)$", "", path.name)
     with ExitStack() as files:
-        raw = files.enter_context(path.open("rb"))
+        raw = files.enter_context(regular(path).open("rb"))
         with _noticing_damage(path):
             # gzip, unlike tarfile's own stream, notices when its data end too early or fail their checksum.
             whole = files.enter_context(gzip.open(raw)) if _is_gzip(raw) else raw
