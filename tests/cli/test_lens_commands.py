@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from dioptre.autofocus.sweep import FrameScorer
+
 from dioptre.cli import main
 from dioptre.cli.console import BAD_INPUT, DONE, FOCUSED, NOT_FOCUSED
 from dioptre.cli.live import curve
