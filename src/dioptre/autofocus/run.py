@@ -82,22 +82,22 @@ class LensRun:
 
     def _search(self) -> None:
         """Looks until the answer can be taken and the lens is there, or until that is in vain."""
-        if self._looks_up_to(self.plan.looks, self.plan.start):
+        if self._looks_up_to(self.plan.looks, float(self.plan.grid.positions[self.plan.start])):
             return
         if self.plan.search.fallback == "sweep" and self.known is not None:
             for place in sweep_places(self.known, self.looks.places):
-                self._look(self._nearest(place), Act.SWEEP)
+                self._look(self._position(place), Act.SWEEP)
             if self._looks_up_to(AFTER, self._next()):
                 return
         if self.verdict.state is not State.FAILED:
             self._look(self._target(), Act.VERIFY)
 
-    def _looks_up_to(self, most: int, first: int) -> bool:
+    def _looks_up_to(self, most: int, first: float) -> bool:
         """Takes looks; returns whether the answer is sure, and the lens there."""
         at = first
         for _ in range(most):
             self._look(at, Act.VERIFY if self.is_sure else Act.LOOK)
-            if self.is_sure and self._is_there():
+            if self.is_sure and self._target() == self.drive.position:
                 return True
             at = self._target() if self.is_sure else self._next()
         return False
@@ -107,52 +107,52 @@ class LensRun:
         """Whether the answer can be taken."""
         return self.verdict.state is State.FOCUSED
 
-    def _look(self, at: int, act: Act) -> None:
-        """Takes a frame, unless the lens has just looked there, and asks what is known now."""
+    def _look(self, at: float, act: Act) -> None:
+        """Takes a frame at a position, unless the lens has just looked there, and asks what is known now."""
         self.drive.act = act
-        if at != self.drive.at or self.known is None:
-            self.drive.capture(at)
-            self.order.append(float(self.plan.grid.positions[at]))
+        if at != self.drive.position or self.known is None:
+            self.drive.capture_at(at)
+            self.order.append(at)
         self.known = self.looks.posterior()
         self._judge(self.known)
         self._note(self.known)
 
-    def _keep(self, at: int, frame: Frame) -> None:
+    def _keep(self, _: int, frame: Frame) -> None:
         """Adds the region of a frame to the looks."""
-        self.looks.add(at, np.ascontiguousarray(cut(frame, self.plan.roi)))
+        self.looks.add(self._here, np.ascontiguousarray(cut(frame, self.plan.roi)))
 
-    def _next(self) -> int:
+    def _next(self) -> float:
+        """Returns the position of the next look: of a grid, one that was not looked at."""
         assert self.known is not None
         gaps = np.abs(np.diff(self.plan.scale.evens))
         place = next_place(self.known, self.looks.places, float(gaps.min(initial=np.inf)))
-        return self._unseen(self._nearest(place))
-
-    def _unseen(self, at: int) -> int:
-        """Returns a position, or the nearest one that was not looked at."""
+        wanted = self._position(place)
+        if self.drive.camera.continuous or wanted not in self.order:
+            return wanted
         first, last = self.drive.limits
-        seen = {round(self.plan.scale.even_to_index(place)) for place in self.looks.places.tolist()}
-        for away in range(last - first + 1):
-            for one in (at - away, at + away):
-                if first <= one <= last and one not in seen:
-                    return one
-        return at
+        others = np.setdiff1d(self.plan.grid.positions[first : last + 1], self.order)
+        return float(others[np.argmin(np.abs(others - wanted))]) if len(others) else wanted
 
     # What is known
 
-    def _nearest(self, place: float) -> int:
-        """Returns the position nearest to a place, within the limits."""
-        return int(np.clip(round(self.plan.scale.even_to_index(place)), *self.drive.limits))
+    @property
+    def _here(self) -> float:
+        """Where the lens is, as an index of the grid, whole or between two."""
+        assert self.drive.position is not None
+        return float(self.plan.grid.position_to_index(self.drive.position))
 
-    def _target(self) -> int:
-        """Returns where the lens goes: to the answer, or nowhere if that gains too little."""
-        assert self.drive.at is not None
+    def _position(self, place: float) -> float:
+        """Returns the position that the lens can go to which is nearest to a place, within its limits."""
+        index = float(np.clip(self.plan.scale.even_to_index(place), *self.drive.limits))
+        return self.drive.camera.place(float(self.plan.grid.index_to_position(index)))
+
+    def _target(self) -> float:
+        """Returns the position that the lens goes to: the answer, or where it is if that gains too little."""
+        assert self.drive.position is not None
         assert self.known is not None
-        here = self.plan.scale.index_to_even(self.drive.at)
+        here = self.plan.scale.index_to_even(self._here)
         gains = self.known.steps_between(here, self.answer) > WORTH
-        return self._nearest(self.answer) if gains else self.drive.at
-
-    def _is_there(self) -> bool:
-        return self.drive.at == self._target()
+        return self._position(self.answer) if gains else self.drive.position
 
     def _judge(self, known: JointPosterior) -> None:
         """Finds the answer and what it is worth."""
@@ -160,7 +160,8 @@ class LensRun:
         self.answer = self._peak(known, ladder, np.cumsum(posterior.likeliest_side[0]))
         answer = float(np.interp(self.answer, ladder, np.arange(len(ladder))))
         verdict = judge(answer, self.looks.blocks, Exposure.of(self.looks.regions), posterior, context)
-        verdict = verdict.placed(np.array([self._nearest(place) for place in ladder]))
+        indices = np.interp(ladder, self.plan.scale.evens, np.arange(len(self.plan.grid)))
+        verdict = verdict.placed(np.rint(indices).astype(np.int64))
         stuck = Reason.FLAT_CURVE in verdict.reasons and self.looks.shows_detail
         self.verdict = replace(verdict, reasons=(Reason.LENS_STUCK, *verdict.reasons)) if stuck else verdict
 
@@ -184,11 +185,9 @@ class LensRun:
 
     def _note(self, known: JointPosterior) -> None:
         """Writes down what is known after a look."""
-        at = self.drive.at
-        assert at is not None
         posterior = known.at(self.plan.scale.evens)
         self.drive.amend(
-            score=self.looks.detail(self.plan.scale.index_to_even(at)),
+            score=self.looks.detail(self.plan.scale.index_to_even(self._here)),
             answer=float(self.plan.grid.index_to_position(self.plan.scale.even_to_index(self.answer))),
             confidence=self.verdict.confidence,
             posterior=np.exp(posterior.logs[0]),
@@ -204,13 +203,17 @@ class LensRun:
         return [f"blur grows by {px:.3g} px a {scale.unit}, +- {sure:.0%}, from {looks}"]
 
     def _result(self, notes: tuple[str, ...]) -> FocusResult:
-        plan, at = self.plan, self.drive.at
+        plan, at = self.plan, self.drive.position
         scores, subindex = np.full(len(plan.grid), -np.inf), float(plan.start)
         if self.known is not None:
             scores = self.known.at(plan.scale.evens).logs[0, 1:-1]
             subindex = plan.scale.even_to_index(self.answer)
-            if self.verdict.state is not State.FAILED and at is not None and round(subindex) != at:
-                subindex = float(at)
+            if (
+                self.verdict.state is not State.FAILED
+                and at is not None
+                and at != self._position(self.answer)
+            ):
+                subindex = self._here
         return FocusResult(
             subindex,
             self.verdict,
@@ -220,6 +223,6 @@ class LensRun:
             plan.roi,
             looks=tuple(self.order),
             trace=tuple(self.drive.steps),
-            left_at=None if at is None else float(plan.grid.positions[at]),
+            left_at=at,
             notes=notes,
         )
