@@ -13,6 +13,7 @@ developed as a camera's JPEGs are, or there is nothing to be seen.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import cv2
@@ -30,7 +31,12 @@ from lab.true_sweeps import Look
 TRAVELS: Final = (20.0, 100.0)  # steps of blur
 FINENESS: Final = (1.0, 8.0)  # positions a step
 NEAREST: Final = 20.0  # dioptres: as near as a phone's travel may go on
-FAULTS: Final = ("developed", "flicker", "moving", "replaced", "stuck", "sticks", "wall")
+FAULTS: Final = (
+    "developed", "flicker", "moving", "replaced", "stuck", "sticks", "wall",
+    "backlash", "hysteresis", "black", "freezes",
+)  # fmt: skip
+PLAY: Final = 3.0  # steps of blur by which a lens with backlash lags behind
+LAG: Final = 0.3  # of each move that a lens with hysteresis leaves out
 
 
 @dataclass(eq=False)
@@ -99,7 +105,12 @@ class TrueLens:
 
 
 def true_lens(
-    seed: int, light: str = "normal", views: int = 2, travels: tuple[float, float] = TRAVELS, fault: str = ""
+    seed: int,
+    light: str = "normal",
+    views: int = 2,
+    travels: tuple[float, float] = TRAVELS,
+    fault: str = "",
+    positions: int | None = None,
 ) -> TrueLens:
     """Returns a random lens; the same for the same seed.
 
@@ -109,9 +120,10 @@ def true_lens(
         views: 2 for left and right, 1 for green.
         travels: Between how many steps of blur its travel is.
         fault: What is wrong with it.
+        positions: That its grid has; one to eight a step of blur by default.
     """
     rng = np.random.default_rng([seed, 77])
-    make = part_of(MAKES[list(MAKES)[seed % len(MAKES)]](), travels, rng)
+    make = part_of(MAKES[list(MAKES)[seed % len(MAKES)]](), travels, rng, positions)
     inner = draw_camera(seed, light, views, make=make)
     start = int(rng.integers(len(make.grid)))
     camera, steps = BareCamera(inner), steps_per_index(make)
@@ -120,7 +132,9 @@ def true_lens(
     return faulty(found, fault, seed, light, rng) if fault else found
 
 
-def part_of(make: CameraModel, travels: tuple[float, float], rng: np.random.Generator) -> CameraModel:
+def part_of(
+    make: CameraModel, travels: tuple[float, float], rng: np.random.Generator, positions: int | None = None
+) -> CameraModel:
     """Returns a camera whose lens has a random part of its way as all of its travel."""
     dioptres = make.grid.dioptres
     low, high = float(dioptres.min()), float(dioptres.max())
@@ -130,7 +144,7 @@ def part_of(make: CameraModel, travels: tuple[float, float], rng: np.random.Gene
     high = max(high, low + span) if make.name == "pixel3" else high
     span = min(span, min(high, NEAREST) - low if make.name == "pixel3" else high - low)
     first = rng.uniform(low, high - span)
-    count = max(round(travel * math.exp(rng.uniform(*np.log(FINENESS)))), 3)
+    count = positions or max(round(travel * math.exp(rng.uniform(*np.log(FINENESS)))), 3)
     far_m = 1 / first if first > 0 else math.inf
     return replace(make, grid=FocusGrid.uniform(far_m, 1 / (first + span), count))
 
@@ -181,11 +195,36 @@ def faulty(lens: TrueLens, fault: str, seed: int, light: str, rng: np.random.Gen
             return held[0]
 
         camera.move = stay
+    elif fault in ("backlash", "hysteresis"):
+        camera.move = partial(_lagging, [], fault, PLAY / lens.steps_per_index)
+    elif fault == "black":
+        camera.change = lambda frame, count: frame if count < 2 else 0 * frame
+    elif fault == "freezes":
+        kept: list[Frame] = []
+
+        def freeze(frame: Frame, count: int) -> Frame:
+            if count <= 2:
+                kept[:] = [frame]
+            return kept[0]
+
+        camera.change = freeze
     elif fault == "wall":
         grey, noise = rng.uniform(0.05, 0.6), math.exp(rng.uniform(np.log(1e-3), np.log(2e-2)))
         camera.change = lambda frame, _: np.clip(grey + noise * rng.standard_normal(frame.shape), 0, 1)
         return replace(lens, sharp=(), kind=fault)
     return replace(lens, kind=fault)
+
+
+def _lagging(held: list[float], fault: str, play: float, index: int, _: int) -> int:
+    """Returns where a lens really goes that lags behind, by some positions or by a part of each move."""
+    before = held[0] if held else float(index)
+    here = (
+        min(max(before, index - play), index + play)
+        if fault == "backlash"
+        else index + LAG * (before - index)
+    )
+    held[:] = [here]
+    return round(here)
 
 
 def _changed(lens: TrueLens, fault: str, rng: np.random.Generator) -> TrueLens:
