@@ -7,6 +7,7 @@ whole sweeps of any length and for a few looks, whatever method answered; what e
 (`confidence.model`).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,10 +21,14 @@ from dioptre.robust import median_deviation
 
 PerBlock = Float[np.ndarray, "slice block"]
 Curve = Float[np.ndarray, " slice"]
+Pairs = Int[np.ndarray, "2 pair"]
 
 NEGLIGIBLE: Final = 1e-6  # probability
 FEWEST: Final = 3  # pictures that show a peak
 CODE: Final = 1 / 255
+FEW: Final = 6  # slices: fewer have a peak in their second differences, not only noise
+NOISE_OF_PIXEL: Final = 1.6  # of the logarithm of detail of noise, in a block of one pixel
+LEAST_CLEAN: Final = 0.25  # of the power of two slices: where there is less detail, noise is not divided out
 CLEAR: Final = 4.0  # deviations: by so much a block's detail changes if it tells anything
 
 
@@ -91,7 +96,7 @@ def find_evidence(
         "fall_far": _deeper_fall(curve, here),
         "ends": np.log(peak.at_ends(0.5) + NEGLIGIBLE),
         "shared_clean": float((_shared(blocks, beside) @ deciding).mean() / deciding.sum()),
-        "still": _stillness(blocks, here),
+        "still": _stillness(blocks, _pairs(here, n) if positions is None else _apart(at, here, reach)),
         "repeats": blocks.same_as_next[max(here - around, 0) : here + around].sum(),
     }
     return Evidence(_plain(found), peak, curve, whole)
@@ -150,7 +155,7 @@ class _Detail:
         fine = np.log(blocks.fine + floor) - np.log(there + 2 * floor)
         smooth = _smoothed(fine)
         rises = np.ptp(smooth, axis=0)
-        clear = np.maximum(rises / (0.03 + _noise(fine)) - CLEAR, 0.0)
+        clear = np.maximum(rises / (0.03 + _noise(fine, BINNED * math.sqrt(green[0, 0].size))) - CLEAR, 0.0)
         weights = np.log1p(clear) * np.sqrt(-np.expm1(-rises)) + NEGLIGIBLE
         return cls(fine, weights, smooth.argmax(axis=0), _alike(green, toned))
 
@@ -175,15 +180,29 @@ def _coarse(small: Float32[np.ndarray, "slice block r c"]) -> PerBlock:
     return (parts[0] + parts[1]).astype(np.float64)
 
 
-def _stillness(blocks: SliceBlocks, here: int) -> float:
-    """Returns how much the small pictures change around the answer, beside what noise explains."""
-    some = slice(max(here - 2, 0), here + 3)
-    green, floor = blocks.green[some].reshape(-1, blocks.green[0].size), blocks.noise_floor[some]
+def _pairs(here: int, n: int) -> Pairs:
+    """Returns the slices around an answer, each with the next."""
+    some = np.arange(max(here - 2, 0), min(here + 3, n))
+    return np.stack([some[:-1], some[1:]])
+
+
+def _apart(at: Curve, here: int, reach: float) -> Pairs:
+    """Returns the look at an answer with the nearest two that are not near it."""
+    away = np.abs(at - at[here])
+    others = np.flatnonzero(away >= reach)
+    others = others[np.argsort(away[others])][:2]
+    return np.stack([np.full(len(others), here), others])
+
+
+def _stillness(blocks: SliceBlocks, pairs: Pairs) -> float:
+    """Returns how much the small pictures of pairs differ, beside what noise explains; NaN of none."""
+    if not pairs.size:
+        return np.nan
+    green = blocks.green.reshape(blocks.slices, -1)
     even = green / np.maximum(green.mean(axis=1, keepdims=True), 1e-6)
-    light = green.mean(axis=1) ** 2 + 1e-9
-    noise = (floor / light)[:-1] + (floor / light)[1:]
-    change = np.square(np.diff(even, axis=0)).mean(axis=1)
-    return float(np.log((change + 1e-9) / (noise / 64 + 1e-9)).min())
+    noise = blocks.noise_floor / (green.mean(axis=1) ** 2 + 1e-9)
+    change = np.square(even[pairs[0]] - even[pairs[1]]).mean(axis=1)
+    return float(np.log((change + 1e-9) / (noise[pairs].sum(axis=0) / 64 + 1e-9)).min())
 
 
 def _smoothed(curves: Float[np.ndarray, "slice ..."]) -> Float[np.ndarray, "slice ..."]:
@@ -192,10 +211,13 @@ def _smoothed(curves: Float[np.ndarray, "slice ..."]) -> Float[np.ndarray, "slic
     return (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
 
 
-def _noise(curves: PerBlock) -> Float[np.ndarray, " block"]:
-    """Returns the deviation of noise between slices, by second differences; 0.1 for too few slices."""
-    if len(curves) < 5:
-        return np.full(curves.shape[1], 0.1)
+def _noise(curves: PerBlock, side: float) -> Float[np.ndarray, " block"]:
+    """Returns the deviation of noise between slices, by second differences.
+
+    Of too few slices it is what a block of noise has, by its side in pixels, or 0.1 for what it hides.
+    """
+    if len(curves) < FEW:
+        return np.full(curves.shape[1], max(0.1, NOISE_OF_PIXEL / side))
     bends = curves[2:] - 2 * curves[1:-1] + curves[:-2]
     return median_deviation(bends, centre=0.0, axis=0) / np.sqrt(6)
 
@@ -254,6 +276,6 @@ def _shared(blocks: SliceBlocks, gaps: Int[np.ndarray, " some"]) -> Float[np.nda
         gaps: Between which of them: adjacent ones, rising.
     """
     clean = np.maximum(1 - blocks.noise_floor[:, None] / np.maximum(blocks.fine, DARKEST), 0)
-    known = np.sqrt(np.maximum(clean[gaps] * clean[gaps + 1], 0.05))
+    known = np.sqrt(np.maximum(clean[gaps] * clean[gaps + 1], LEAST_CLEAN))
     around = blocks.at(slice(gaps[0], gaps[-1] + 2))
     return np.minimum(around.likeness() / known, 1.2)

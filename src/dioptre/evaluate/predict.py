@@ -154,7 +154,7 @@ class Pictured:
 
     def judged(self, posterior: Posterior, views: int, context: VerdictContext) -> Verdict:
         """Returns the verdict on the posterior of one scene, of all pictures or of those of some looks."""
-        seen = slice(None) if context.looks is None else context.looks
+        seen = slice(None) if context.looks is None else context.looks.astype(np.int64)
         blocks = self.blocks.at(seen)
         blocks = blocks if views == 2 else blocks.one_view()
         answer = peak_position(posterior.scores()[0])

@@ -18,23 +18,35 @@ from dioptre.confidence.statistics import SliceBlocks
 from dioptre.errors import InputError
 from dioptre.focusing.slices import Mask, Slices, stream
 from dioptre.methods.measure import MIN_SIZE
-from dioptre.motion import STILL_PX, is_moving, steps_of
+from dioptre.motion import ALIKE, STILL_PX, is_moving, steps_of
 from dioptre.stacks.pictures import Colours, Views, Window
 
 SEEMS_PX: Final = STILL_PX / 2  # blocks that are blurred or move far seem to move less than they do
 LARGEST: Final = 512  # pixels on the longer side of the small pictures
+TINY: Final = 1e-12
 LEAST: Final = 0.25  # of the rows and of the columns that all slices must show
 
 Places = Int[np.ndarray, "slice 2"]
 
 
 def seems_to_move(blocks: SliceBlocks) -> bool:
-    """Returns whether neighbouring slices seem to lie beside one another, by what is kept of them anyway."""
+    """Returns whether neighbouring slices seem to lie beside one another, by what is kept of them anyway.
+
+    Of those that are not alike nobody can tell; they may have moved far.
+    """
     if blocks.slices < 2:
         return False
     green = blocks.green
     as_views = replace(blocks.at(slice(1, None)), small=np.stack([green[:-1], green[1:]], axis=1))
-    return is_moving(as_views.disparity().T, SEEMS_PX)
+    return is_moving(as_views.disparity().T, SEEMS_PX) or _median_likeness(green) < ALIKE
+
+
+def _median_likeness(green: Float32[np.ndarray, "slice block r c"]) -> float:
+    """Returns the median correlation of the small pictures of neighbouring slices."""
+    flat = green.reshape(len(green), -1)
+    flat = flat - flat.mean(axis=1, keepdims=True)
+    power = np.sqrt(np.square(flat).sum(axis=1)) + TINY
+    return float(np.median((flat[:-1] * flat[1:]).sum(axis=1) / (power[:-1] * power[1:])))
 
 
 def aligned(slices: Slices) -> Slices:

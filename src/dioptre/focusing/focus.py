@@ -432,12 +432,11 @@ class FocusJob:
     def _judged(self, posterior: Posterior, found: MeasuredRegion, at: Any) -> Verdict:
         """Returns the verdict on a posterior, of looks or of a whole stack."""
         answer, blocks = peak_position(posterior.scores()[0]), found.blocks
-        if at is None:
-            context = VerdictContext(self.risk)
-        else:
+        context = VerdictContext(self.risk)
+        if at is not None:
             looks, which = np.unique(at, return_index=True)
-            blocks = blocks.at(which)
             context = VerdictContext(self.risk, looks.astype(np.float64), posterior.positions)
+            blocks = blocks.at(which)
         return judge(answer, blocks, found.exposure, posterior, context)
 
     def _result(
