@@ -83,6 +83,42 @@ def test_a_few_uneven_positions_will_do() -> None:
     assert two.at_ends(0.0) > 0.5  # it may be far away
 
 
+@pytest.mark.parametrize(
+    "places",
+    [
+        np.linspace(-12, 60, 289),
+        np.linspace(6.3, 9.7, 41),
+        np.unique(np.concatenate([np.linspace(-12, 60, 73), np.linspace(7, 10, 100)])),
+    ],
+    ids=["even", "near", "uneven"],
+)
+def test_places_may_be_given(places: np.ndarray) -> None:
+    at = np.array([0.0, 4, 7, 9, 12, 20, 48])
+    found = peak_posterior(lorentzian(at, 8.2, 3.0), at, places)
+    assert found.places is places
+    assert found.chances.sum() == pytest.approx(1)
+    assert places[np.argmax(found.chances)] == pytest.approx(8.2, abs=0.3)
+    assert found.width == pytest.approx(3, rel=0.3)
+    assert (found.first, found.last) == (0, 48)
+
+
+def test_denser_places_do_not_change_how_likely_each_is_beside_another() -> None:
+    at, coarse = np.array([0.0, 4, 7, 9, 12, 20, 48]), np.linspace(-12, 60, 73)
+    dense = np.unique(np.concatenate([coarse, np.linspace(20, 30, 101)]))
+    curve = lorentzian(at, 8.2, 3.0)
+    one, other = (peak_posterior(curve, at, places) for places in (coarse, dense))
+    there = other.chances[np.isin(dense, coarse)]
+    np.testing.assert_allclose(there / there.sum(), one.chances, rtol=1e-4, atol=1e-9)
+
+
+def test_looks_that_are_very_near_each_other_allow_a_narrow_peak() -> None:
+    at = np.array([0.0, 1e4, 5e4, 50_010, 50_020, 50_030, 9e4])
+    places = np.unique(np.concatenate([np.linspace(-2e4, 1.2e5, 100), np.linspace(49_900, 50_100, 101)]))
+    found = peak_posterior(lorentzian(at, 50_018.0, 8.0), at, places)
+    assert places[np.argmax(found.chances)] == pytest.approx(50_018, abs=4)
+    assert 4 < found.width < 16  # of widths that double
+
+
 def test_the_unit_of_positions_does_not_matter() -> None:
     at = np.arange(15.0)
     curve = lorentzian(at, 5.4, 2.0)

@@ -12,6 +12,7 @@ from dioptre.confidence.curve import (
     UNKNOWN_NOISE,
     CurveNoise,
     disagreement,
+    fitted_peak,
     peak_position,
     roughness,
     significance,
@@ -155,3 +156,47 @@ def test_noise_on_a_wide_top_hardly_moves_the_peak() -> None:
     places = rng.uniform(12, 18, 200)
     found = [peak_position(bell(31, one, 6.0) + 0.01 * rng.standard_normal(31)) for one in places]
     assert np.abs(found - places).mean() < 0.2
+
+
+# The peak among places at any distance
+
+UNEVEN = np.array([0.0, 3.0, 6.0, 7.0, 7.5, 8.0, 8.5, 9.0, 10.5, 14.0, 20.0])
+
+
+def bell_at(places: np.ndarray, peak: float, width: float) -> np.ndarray:
+    return np.exp(-0.5 * ((places - peak) / width) ** 2)
+
+
+@pytest.mark.parametrize("peak", [6.4, 7.6, 8.2, 9.3])
+@pytest.mark.parametrize("places", [UNEVEN, np.arange(21.0)], ids=["uneven", "even"])
+def test_a_bell_is_found_among_places_at_any_distance(places: np.ndarray, peak: float) -> None:
+    assert fitted_peak(places, bell_at(places, peak, 3.0)) == pytest.approx(peak, abs=0.02)
+    lorentzian = 1 / (1 + ((places - peak) / 2) ** 2)
+    assert fitted_peak(places, lorentzian) == pytest.approx(peak, abs=0.25)
+
+
+def test_the_side_with_more_looks_does_not_draw_the_peak() -> None:
+    crowded = np.array([2.0, 6.0, 8.0, 10.0, 10.5, 11.0, 11.5, 12.0, 14.0, 20.0])
+    assert fitted_peak(crowded, bell_at(crowded, 9.0, 3.0)) == pytest.approx(9, abs=0.05)
+    mirrored = 18 - crowded[::-1]
+    assert fitted_peak(mirrored, bell_at(mirrored, 9.0, 3.0)) == pytest.approx(9, abs=0.05)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(0.001, 0.0), (2000.0, 7e4), (1.0, -50.0)])
+def test_the_unit_of_places_does_not_matter_to_the_peak(scale: float, shift: float) -> None:
+    curve = bell_at(UNEVEN, 8.2, 3.0)
+    found = fitted_peak(scale * UNEVEN + shift, 5 * curve - 3)
+    assert found == pytest.approx(scale * fitted_peak(UNEVEN, curve) + shift, abs=1e-6 * scale)
+
+
+@given(arrays(np.float64, 11, elements=st.floats(-1e3, 1e3)))
+def test_the_fitted_peak_lies_between_the_neighbours_of_the_highest_look(curve: np.ndarray) -> None:
+    top = int(np.argmax(curve))
+    low, high = UNEVEN[max(top - 1, 0)], UNEVEN[min(top + 1, 10)]
+    assert low <= fitted_peak(UNEVEN, curve) <= high
+
+
+@pytest.mark.parametrize("curve", [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0], [2.0, 2.0, 2.0], [7.0]])
+def test_an_end_is_not_extrapolated(curve: list[float]) -> None:
+    places = np.array([2.0, 5.0, 11.0])[: len(curve)]
+    assert fitted_peak(places, np.array(curve)) == places[int(np.argmax(curve))]

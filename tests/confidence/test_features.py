@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dioptre.confidence.features import Evidence, find_evidence, near_of, own_doubt
+from dioptre.confidence.features import Evidence, find_evidence, near_of, own_doubt, sharpness_of
 from dioptre.confidence.model import read_model
 from dioptre.confidence.statistics import SliceBlocks
 from dioptre.posterior import Decision, Posterior
@@ -37,6 +37,47 @@ def test_exposure_gain_and_tone_curve_leave_the_curve_alone(seed: int) -> None:
     for changed in (0.3 * pixels, gains * pixels, pixels**0.45, 0.9 * (gains * pixels) ** 0.6):
         away = np.abs(curve_of(changed.astype(np.float32)) - plain).max()
         assert away < 0.06 * np.ptp(plain)
+
+
+# Sharpness of a few looks
+
+LOOKS = [0, 5, 8, 10, 13, 15, 24]
+
+
+@pytest.mark.parametrize("looks", [list(range(N)), LOOKS, [10, 24], [SHARP]])
+def test_sharpness_is_highest_nearest_to_the_focus(looks: list[int]) -> None:
+    found = sharpness_of(SliceBlocks.of(sweep()[looks]))
+    assert found.shape == (len(looks),)
+    assert np.isfinite(found).all()
+    assert looks[int(found.argmax())] == min(looks, key=lambda at: abs(at - SHARP))
+
+
+def test_sharpness_falls_on_either_side_of_the_focus() -> None:
+    found = sharpness_of(SliceBlocks.of(sweep()[5:18]))
+    assert (np.diff(found)[: SHARP - 5] > 0).all()
+    assert (np.diff(found)[SHARP - 5 :] < 0).all()
+
+
+def test_sharpness_is_that_of_each_look_in_whatever_order_they_come() -> None:
+    pixels = sweep()[LOOKS]
+    plain, turned = (sharpness_of(SliceBlocks.of(one)) for one in (pixels, pixels[::-1].copy()))
+    np.testing.assert_allclose(turned[::-1], plain, atol=0.02)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_light_does_not_make_a_look_sharper(seed: int) -> None:
+    pixels = sweep(seed=seed)[LOOKS]
+    gains = np.random.default_rng(seed).uniform(0.3, 1.0, (len(LOOKS), 1, 1, 1)).astype(np.float32)
+    plain, lit = (sharpness_of(SliceBlocks.of(one)) for one in (pixels, gains * pixels))
+    away = (lit - lit.mean()) - (plain - plain.mean())  # a constant does not count
+    assert np.abs(away).max() < 0.06 * np.ptp(plain)
+
+
+def test_no_light_and_no_detail_are_no_crash() -> None:
+    for pixels in (np.zeros((4, 1, 64, 64), np.float32), np.full((4, 1, 64, 64), 0.5, np.float32)):
+        found = sharpness_of(SliceBlocks.of(pixels))
+        assert np.isfinite(found).all()
+        assert np.ptp(found) < 1e-6
 
 
 def test_a_sweep_tells_and_still_pictures_do_not() -> None:

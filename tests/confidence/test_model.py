@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dioptre.confidence.model import AT_MOST, OutlierModel, check_risk, read_model
+from dioptre.confidence.model import AT_MOST, Odds, OutlierModel, check_risk, read_model
 from dioptre.errors import InputError
 
 MOST_FEATURES = 15
@@ -57,6 +57,28 @@ def test_odds_are_read_between_knots_and_no_single_answer_is_much_riskier_than_i
     assert between.confidence == pytest.approx(0.8)
     assert between.risk == pytest.approx(0.2 / AT_MOST)  # and not 0.0055
     assert stumps.odds({"noise": 3.0, "shared": 0.2}).risk == pytest.approx(1 / AT_MOST)
+
+
+def test_odds_of_a_miss_are_no_better_than_what_is_known_of_such_misses(stumps: OutlierModel) -> None:
+    found = stumps.odds_of(0.2)
+    assert (found.miss, found.confidence) == pytest.approx((0.2, 0.8))
+    assert found.risk == pytest.approx(0.2 / AT_MOST)  # and not 0.0055
+    assert stumps.odds_of(0.0) == Odds(0.0, 0.001, 1.0)
+    assert stumps.odds_of(1.0) == Odds(1.0, 1 / AT_MOST, 0.0)
+    assert stumps.odds_of(0.004).risk == pytest.approx(0.00109)  # a hundredth of the way to the next knot
+
+
+def test_the_likelier_a_miss_the_larger_is_its_risk(stumps: OutlierModel) -> None:
+    for model in (stumps, read_model()):
+        odds = [model.odds_of(miss) for miss in np.linspace(0, 1, 21).tolist()]
+        assert (np.diff([one.risk for one in odds]) >= 0).all()
+        assert (np.diff([one.confidence for one in odds]) < 0).all()
+
+
+def test_of_two_odds_the_worse_of_each_number_counts() -> None:
+    found = Odds(0.1, 0.02, 0.6).at_least(Odds(0.05, 0.03, 0.9))
+    assert found == Odds(0.1, 0.03, 0.6)
+    assert Odds(0.05, 0.03, 0.9).at_least(Odds(0.1, 0.02, 0.6)) == found
 
 
 def test_the_feature_that_is_off_is_to_blame(stumps: OutlierModel) -> None:

@@ -7,10 +7,19 @@ import pytest
 
 from dioptre.confidence.curve import peak_position
 from dioptre.confidence.exposure import Exposure
-from dioptre.confidence.features import near_of
+from dioptre.confidence.features import find_evidence, near_of
 from dioptre.confidence.reasons import EXPLANATIONS, Reason, State
 from dioptre.confidence.statistics import SliceBlocks
-from dioptre.confidence.verdict import Candidate, Verdict, VerdictContext, candidates, judge, judge_curve
+from dioptre.confidence.verdict import (
+    Candidate,
+    Verdict,
+    VerdictContext,
+    candidates,
+    is_at_an_end,
+    judge,
+    judge_curve,
+)
+from dioptre.miss import MISS_STEPS, SHARP_STEPS, reach_of
 from dioptre.posterior import Decision, Posterior
 from tests.confidence.sweeps import SHARP, N, answer_of, grained, judged, noise_bump, still, sweep, texture
 from tests.marks import slow_but
@@ -274,6 +283,52 @@ def test_one_look_has_a_verdict_too() -> None:
     dark = judged_looks(peak_at(SHARP), np.zeros((N, 1, 64, 64), np.float32), looks=(SHARP,))
     assert dark.state is State.FAILED
     assert Reason.TOO_DARK in dark.reasons
+
+
+# What is near
+
+
+@pytest.mark.parametrize("slices", [3, 49, 400])
+def test_steps_of_blur_have_a_reach_of_their_own_and_positions_one_by_their_number(slices: int) -> None:
+    steps, positions = VerdictContext(in_steps=True), VerdictContext()
+    assert (steps.near(slices), steps.reach(slices)) == (SHARP_STEPS, MISS_STEPS)
+    assert (positions.near(slices), positions.reach(slices)) == (near_of(slices), reach_of(slices))
+    assert (SHARP_STEPS, MISS_STEPS) == (2, 4)
+
+
+def test_the_grid_that_looks_were_taken_on_says_what_is_near_them() -> None:
+    few = VerdictContext(looks=np.array([3.0, 9.0]), grid=490)
+    assert (few.near(2), few.reach(2)) == (near_of(490), 40)
+    assert replace(few, in_steps=True).near(2) == 2
+
+
+def test_the_same_doubt_is_worse_where_a_step_is_a_step() -> None:
+    """Of 400 positions of an unknown lens 16 are near each other, of 400 steps of blur two are."""
+    at = np.arange(-1, 401)
+    own, looks = posterior(-0.5 * ((at - 200) / 4.0) ** 2), np.array([180.0, 190.0, 200.0, 210.0])
+    blocks, exposure = (kind.of(sweep()[[7, 9, SHARP, 13]]) for kind in (SliceBlocks, Exposure))
+    wide = VerdictContext(looks=looks, grid=400)
+    one, two = (judge(200.0, blocks, exposure, own, each) for each in (wide, replace(wide, in_steps=True)))
+    assert two.risk > one.risk
+    assert two.confidence < one.confidence
+    assert two.confidence < 0.8  # a third of the posterior is a deviation away or more
+
+
+@pytest.mark.parametrize(("past", "answer", "at_end"), [(6, 24.0, True), (6, 23.0, False), (-6, 24.0, False)])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_an_answer_at_an_end_that_contrast_sees_beyond_is_at_an_end(
+    past: int, answer: float, at_end: bool, mirrored: bool
+) -> None:
+    pixels = sweep(sharp=N - 1 + past)
+    pixels = np.ascontiguousarray(pixels[::-1]) if mirrored else pixels
+    answer = N - 1 - answer if mirrored else answer
+    assert is_at_an_end(find_evidence(SliceBlocks.of(pixels), answer), answer, N) is at_end
+
+
+def test_two_looks_do_not_tell_an_end() -> None:
+    evidence = find_evidence(SliceBlocks.of(sweep()[:2]), 0.0, positions=np.array([0.0, 1.0]))
+    assert evidence.posterior is None
+    assert not is_at_an_end(evidence, 0.0, N)
 
 
 # Candidates and places
