@@ -186,3 +186,16 @@ def test_a_finer_grid_has_in_a_part_what_a_coarse_one_has() -> None:
     fine, coarse = found.at(positions_of(1001)).ladder[0], found.at(positions_of(11)).ladder[0]
     part = fine[551:650].sum() + (fine[550] + fine[650]) / 2  # the cell of position 60
     assert part == pytest.approx(coarse[6], abs=1e-3)
+
+
+@pytest.mark.xfail(reason="what lies beyond the limits is counted twice", strict=True)
+@pytest.mark.parametrize("falling", [False, True])
+def test_a_grid_longer_than_the_limits_has_nothing_outside_of_them(falling: bool) -> None:
+    found = gaussian(28.0, 9.0, limits=(10.0, 30.0))
+    positions = np.arange(49.0)[:: -1 if falling else 1]
+    posterior = found.at(positions)
+    first, last = found.beyond[:: -1 if falling else 1]
+    assert posterior.beyond_far[0] == pytest.approx(first, abs=0.02)
+    assert posterior.beyond_near[0] == pytest.approx(last, abs=0.02)
+    outside = (positions < 9.5) | (positions > 30.5)
+    assert posterior.ladder[0, outside].sum() < 1e-9

@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from dioptre.autofocus.autofocus import Autofocus
+from dioptre.autofocus.lens_plan import LensPlan
+from dioptre.autofocus.lens_settings import LensSearch
 from dioptre.autofocus.looks import LensLooks, LensScale
+from dioptre.autofocus.run import LensRun
 from dioptre.confidence.exposure import Exposure
+from dioptre.confidence.features import own_doubt
 from dioptre.confidence.reasons import State
 from dioptre.confidence.verdict import VerdictContext, judge
 from dioptre.focusing.result import FocusResult
 from dioptre.grid import FocusGrid
-from dioptre.posterior import Posterior
+from dioptre.posterior import DepthPrior, JointPosterior, Posterior
 from tests.autofocus.lens_world import LensCamera
 from tests.marks import slow_but
 
@@ -117,3 +121,31 @@ def verdict_of(looks: LensLooks) -> State:
     answer = float(np.interp(known.quantile(0.5), ladder, np.arange(49.0)))
     context = VerdictContext(looks=places, grid=49, in_steps=True)
     return judge(answer, looks.blocks, Exposure.of(looks.regions), own, context).state
+
+
+# What is not as it should be yet
+
+
+@pytest.mark.xfail(reason="a way of no length has no growths", strict=True)
+@pytest.mark.parametrize("n", [1, 49])
+def test_a_lens_that_may_go_nowhere_takes_its_one_look(n: int) -> None:
+    camera = LensCamera(20, n)
+    result = Autofocus(camera, limits=(n // 2, n // 2)).run()
+    assert set(camera.visited) == {n // 2}
+    assert result.index == n // 2
+
+
+@pytest.mark.xfail(
+    reason="a ladder of 400 rungs is taken for one of steps, however long the way is", strict=True
+)
+def test_on_a_way_of_a_thousand_steps_a_miss_is_more_than_four_of_them() -> None:
+    places = np.linspace(-250, 1250, 3001)
+    logs = -0.5 * ((places - 500) / 4.0) ** 2
+    known = JointPosterior.of_logs(places, np.array([1.0]), logs[None], (0.0, 1000.0))
+    run = object.__new__(LensRun)
+    run.plan = LensPlan(LensSearch(), LensScale.of(FocusGrid(range(1001)), False), 0, 8, DepthPrior.even())
+    run.looks = LensLooks(run.plan.scale, (0.0, 1000.0), None)
+    ladder, own, context = run.on_ladder(known)
+    answer = float(np.interp(500, ladder, np.arange(len(ladder))))
+    for steps, reach in ((2.0, context.near(len(ladder))), (4.0, context.reach(len(ladder)))):
+        assert own_doubt(own, answer, reach) == pytest.approx(known.away_from(500.0, steps), abs=0.1)
