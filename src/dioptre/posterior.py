@@ -408,6 +408,7 @@ class JointPosterior:
         rising = positions if positions[-1] >= positions[0] else positions[::-1]
         upto = np.concatenate([[0.0], np.cumsum(self.of_places)])
         edges = np.concatenate([[self.limits[0]], (rising[1:] + rising[:-1]) / 2, [self.limits[1]]])
+        edges = np.clip(edges, *self.limits)
         borders = np.concatenate(
             [self.places[:1], (self.places[1:] + self.places[:-1]) / 2, self.places[-1:]]
         )

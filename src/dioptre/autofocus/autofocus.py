@@ -10,7 +10,7 @@ from dioptre.autofocus.controller import LensController, refuse_busy
 from dioptre.autofocus.lens_plan import LensPlan
 from dioptre.autofocus.lens_settings import LensMotion, LensSearch
 from dioptre.autofocus.looks import STEP, LensScale, knows_grid
-from dioptre.autofocus.memory import GrowthMemory, contradicts
+from dioptre.autofocus.memory import GrowthMemory, is_contradicted
 from dioptre.autofocus.run import LensRun
 from dioptre.autofocus.tracking import Tracked, Watch, track
 from dioptre.cameras.base import Camera, ConnectedCamera, connect
@@ -106,8 +106,8 @@ class Autofocus(LensMotion, LensSearch):
         run = LensRun(plan, drive)
         try:
             found = run.focus()
-            self._remember(run)
-            return found
+            trouble = self._remember(run)
+            return replace(found, notes=(*found.notes, trouble)) if trouble else found
         except BaseException:  # a fault of the camera's, of `on_step`, or Ctrl-C
             drive.retreat(plan.start)
             raise
@@ -120,20 +120,21 @@ class Autofocus(LensMotion, LensSearch):
             None if self.memory is None or scale.unit == STEP else GrowthMemory(Path(self.memory), scale.unit)
         )
 
-    def _remember(self, run: LensRun) -> None:
-        """Keeps what a run that found the focus has learned; what it contradicts is forgotten first."""
-        memory = self._memory(run.plan.scale)
-        if memory is None or run.known is None or run.verdict.state is not State.FOCUSED:
-            return
-        remembered = run.plan.scale.growth
-        if remembered is not None:
-            seen = run.looks.without_memory().growth
-            if not contradicts(remembered, seen):
-                return
+    def _remember(self, run: LensRun) -> str:
+        """Keeps what a run has learned; what it contradicts is forgotten first. Returns what went wrong."""
+        memory, remembered = self._memory(run.plan.scale), run.plan.scale.growth
+        if memory is None or run.known is None or run.plan.method is None:
+            return ""
+        try:
+            seen = run.known if remembered is None else run.looks.without_memory()
+            if remembered is not None and not is_contradicted(remembered, seen):
+                return ""
             memory.forget()
-            memory.keep(seen, len(run.order))
-        elif run.plan.method is not None:
-            memory.keep(run.known.growth, len(run.order))
+            if run.verdict.state is State.FOCUSED:
+                memory.keep(seen.growth, len(run.order))
+        except OSError as error:
+            return f"what was learned of the lens could not be kept: {error}"
+        return ""
 
     # What a user says, checked
 
@@ -153,6 +154,9 @@ class Autofocus(LensMotion, LensSearch):
 
     def _plan(self, camera: ConnectedCamera, roi: Any) -> LensPlan:
         """Returns what a run is asked, all of it checked."""
+        first, last = self.limits_on(camera.grid)
+        if first == last:
+            raise InputError("a lens is focused between two positions or more, and there is one")
         regions = to_rois(roi, camera.shape)
         if len(regions) > 1:
             raise InputError(f"a lens goes to one region, not to {len(regions)}")

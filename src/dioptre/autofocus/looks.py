@@ -29,6 +29,8 @@ from dioptre.posterior import DepthPrior, Growth, JointPosterior, Posterior
 from dioptre.stack import VIEW_CODES, FocalStack
 
 PLACES: Final = 100  # over the whole way, and as many where the focus may be
+AROUND: Final = (1 / 400, 1 / 20)  # of the way: so far from each look are more of them
+BESIDE: Final = 5  # on each side
 GROWTHS: Final = 40
 TRAVELS: Final = (5.0, 1000.0)  # steps of blur that the way of an unknown lens may have
 KNOWN: Final = 0.1  # deviation of the logarithm of a growth that a camera file tells
@@ -36,6 +38,7 @@ ZOOMS: Final = 4  # times, at most, that places are laid anew
 INSIDE: Final = 0.001  # of the probability on each side of where places are dense
 BEYOND: Final = 0.25  # of the way: so far beyond its limits the focus may be
 STEP: Final = "step of blur"
+STRANGE: Final = 0.02  # of all cameras make pictures that a network does not know
 MISLED: Final = 1e-3  # of looks, at least: the network's answer means nothing
 FARTHEST: Final = 60.0  # steps, about, of what a network sees beyond its window
 TILES: Final = 4  # down and across, at most, that a network is shown of a region
@@ -202,22 +205,36 @@ class LensLooks:
         return replace(self, scale=replace(self.scale, growth=None)).posterior()
 
     def _even_places(self) -> Float[np.ndarray, " place"]:
+        """Returns places evenly over the way and beyond it, and more of them around each look."""
         low, high = self.limits
         beyond = BEYOND * (high - low)
-        return np.linspace(low - beyond, high + beyond, PLACES)
+        around = (high - low) * np.geomspace(*AROUND, BESIDE)
+        beside = self.places[:, None] + np.concatenate([-around, [0.0], around])
+        return np.unique(np.concatenate([np.linspace(low - beyond, high + beyond, PLACES), beside.ravel()]))
 
     def _over(self, places: Float[np.ndarray, " place"]) -> JointPosterior:
         """Returns the posterior over some places."""
         growths, logs = self.scale.growths(self.limits[1] - self.limits[0])
-        table = np.repeat(logs[:, None], len(places), axis=1)
-        for look in self.looks.values():
-            if look.moves is not None:
-                table += move_logs(look.moves, look.origin, growths[:, None] * (places - look.place))
+        table = logs[:, None] + self._told(growths[:, None], places)
         if len(self.looks) > 1:
             table += self._contrast(places)
         if not self.prior.is_even:
             table += self._expected(places)
         return JointPosterior.of_logs(places, growths, table, self.limits)
+
+    def _told(
+        self, growths: Float[np.ndarray, "growth 1"], places: Float[np.ndarray, " place"]
+    ) -> Float[np.ndarray, "growth place"]:
+        """Returns how likely each growth and place is by the network, as a logarithm.
+
+        It may be that the network does not know such pictures: then nothing that it says means anything.
+        """
+        told, nothing = np.zeros((len(growths), len(places))), np.log(STRANGE)
+        for look in self.looks.values():
+            if look.moves is not None:
+                told += move_logs(look.moves, look.origin, growths * (places - look.place))
+                nothing -= np.log(FARTHEST)
+        return np.logaddexp(told, nothing)
 
     def _contrast(self, places: Float[np.ndarray, " place"]) -> Float[np.ndarray, " place"]:
         """Returns how likely each place is by the contrast of the looks, as a logarithm."""

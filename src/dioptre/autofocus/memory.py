@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from dioptre.errors import InputError
 from dioptre.optics import STEP_PX
-from dioptre.posterior import Growth
+from dioptre.posterior import Growth, JointPosterior
 from dioptre.store.manifest import write_file
 
-CONTRADICTED: Final = 2.58  # deviations: 99 of 100 intervals are as wide
+DEVIATIONS: Final = 2.58  # 99 of 100 intervals are as wide
+UNLIKELY: Final = 0.01
 SURE: Final = 0.5  # deviation of the logarithm of a growth: what is known less well is not worth keeping
 LEAST: Final = 0.05  # deviation that is left to a growth, however often it was seen
 
@@ -69,8 +72,8 @@ class GrowthMemory:
         self.path.unlink(missing_ok=True)
 
 
-def contradicts(remembered: Growth, seen: Growth) -> bool:
-    """Returns whether a growth lies outside the 99 % interval of what was seen without it."""
-    if remembered.steps * seen.steps < 0:
-        return seen.deviation < SURE
-    return abs(math.log(remembered.steps / seen.steps)) > CONTRADICTED * seen.deviation
+def is_contradicted(remembered: Growth, seen: JointPosterior) -> bool:
+    """Returns whether what was seen, were nothing remembered, leaves a growth next to no probability."""
+    ratios = seen.growths / remembered.steps
+    near = np.abs(np.log(np.maximum(ratios, 1e-12))) <= DEVIATIONS * remembered.deviation
+    return float(seen.chances.sum(axis=1)[near].sum()) < UNLIKELY

@@ -9,6 +9,7 @@ A run ends when the risk of the verdict is accepted and the lens stands at the a
 the lens may have moved, a run returns a result that says so.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -27,12 +28,13 @@ from dioptre.confidence.verdict import Verdict, VerdictContext, judge
 from dioptre.focusing.inputs import cut, place_of
 from dioptre.focusing.result import FocusResult
 from dioptre.focusing.trace import Act
+from dioptre.miss import SHARP_STEPS
 from dioptre.optics import STEP_PX
 from dioptre.posterior import MOSTLY, JointPosterior, Posterior
 
 WORTH: Final = 0.35  # steps of blur: for less, a lens is not moved to its answer
 AFTER: Final = 5  # looks that may follow a sweep
-STEPS: Final = (3, 400)  # of the ladder of steps on which looks are judged, at least and at most
+STEPS: Final = (3, 1500)  # of the ladder of steps on which looks are judged, at least and at most
 CONTRAST: Final = "contrast"  # what answers if no network does
 
 
@@ -97,10 +99,20 @@ class LensRun:
         at = first
         for _ in range(most):
             self._look(at, Act.VERIFY if self.is_sure else Act.LOOK)
-            if self.is_sure and self._target() == self.drive.position:
+            there = self._target() == self.drive.position
+            if self.is_sure and there and self._is_exact():
                 return True
-            at = self._target() if self.is_sure else self._next()
+            at = self._target() if self.is_sure and not there else self._next()
+            if at == self.drive.position:  # everything was looked at
+                break
         return False
+
+    def _is_exact(self) -> bool:
+        """Returns whether the answer is expected to be sharp, also if blur grows faster than is likely."""
+        assert self.known is not None
+        growth = self.known.growth
+        fast = abs(growth.steps) * math.exp(2 * growth.deviation)
+        return self.known.expected_distance(self.answer) * fast <= SHARP_STEPS
 
     @property
     def is_sure(self) -> bool:

@@ -28,6 +28,7 @@ FEWEST: Final = 3  # pictures that show a peak
 CODE: Final = 1 / 255
 FEW: Final = 6  # slices: fewer have a peak in their second differences, not only noise
 NOISE_OF_PIXEL: Final = 1.6  # of the logarithm of detail of noise, in a block of one pixel
+HIDDEN: Final = 0.1  # of the detail of noise: less beside it is not seen
 LEAST_CLEAN: Final = 0.25  # of the power of two slices: where there is less detail, noise is not divided out
 CLEAR: Final = 4.0  # deviations: by so much a block's detail changes if it tells anything
 
@@ -103,13 +104,15 @@ def find_evidence(
 
 
 def sharpness_of(blocks: SliceBlocks) -> Curve:
-    """Returns the logarithm of the sharpness of each slice, over that of the sharpest.
+    """Returns the logarithm of the sharpness of each slice: detail beyond noise over brightness squared.
 
-    Blocks count by how clearly their detail changes; the light does not.
+    Blocks count by how much their detail changes.
     """
-    here = int(np.argmax(np.maximum(blocks.fine - blocks.noise_floor[:, None], 0).mean(axis=1)))
-    detail = _Detail.of(blocks, here)
-    return detail.curve(detail.weights)
+    floor = blocks.noise_floor[:, None]
+    light = (blocks.green.mean(axis=(1, 2, 3), dtype=np.float64)[:, None] + CODE) ** 2
+    detail = (np.maximum(blocks.fine - floor, 0) + HIDDEN * floor) / light
+    weights = np.ptp(detail, axis=0) + DARKEST
+    return np.log(detail @ weights / weights.sum())
 
 
 def own_doubt(posterior: Posterior, answer: float, reach: float) -> float:
