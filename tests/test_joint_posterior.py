@@ -188,7 +188,6 @@ def test_a_finer_grid_has_in_a_part_what_a_coarse_one_has() -> None:
     assert part == pytest.approx(coarse[6], abs=1e-3)
 
 
-@pytest.mark.xfail(reason="what lies beyond the limits is counted twice", strict=True)
 @pytest.mark.parametrize("falling", [False, True])
 def test_a_grid_longer_than_the_limits_has_nothing_outside_of_them(falling: bool) -> None:
     found = gaussian(28.0, 9.0, limits=(10.0, 30.0))

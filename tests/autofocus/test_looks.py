@@ -461,7 +461,6 @@ def test_two_looks_tell_place_and_growth_on_a_way_of_many_steps(teller: Method) 
         assert found.growth.steps == pytest.approx(growth, rel=0.3)
 
 
-@pytest.mark.xfail(reason="where blur has taken coarse detail too, sharpness rises again", strict=True)
 @pytest.mark.parametrize("truth", [5, 14, 40])
 def test_far_from_the_focus_contrast_finds_it_too(truth: float) -> None:
     looks = contrast_looks(LensCamera(truth, growth=0.5), list(range(0, 49, 3)))

@@ -233,7 +233,6 @@ def test_second_runs_take_no_more_looks_than_first_ones(recorded: FocalStack, tm
     assert second <= first
 
 
-@pytest.mark.xfail(reason="the result is lost, and the lens goes back", strict=True, raises=OSError)
 def test_a_run_whose_memory_cannot_be_written_is_a_result_all_the_same(
     recorded: FocalStack, tmp_path: Path
 ) -> None:
@@ -253,7 +252,6 @@ def test_a_sign_that_looks_do_not_tell_contradicts_nothing() -> None:
     assert not contradicts(Growth(1.0, 0.1), seen)
 
 
-@pytest.mark.xfail(reason="only a run that ends focused forgets", strict=True)
 def test_a_growth_with_which_nothing_is_ever_focused_is_forgotten(
     recorded: FocalStack, tmp_path: Path
 ) -> None:
