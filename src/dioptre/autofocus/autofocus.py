@@ -120,7 +120,7 @@ class Autofocus(LensMotion, LensSearch):
         )
 
     def _remember(self, run: LensRun) -> list[str]:
-        """Keeps what a run has learned, and forgets what it contradicts; returns what is to be said of that."""
+        """Keeps what a run learned, and forgets what it contradicts; returns what is to be said of that."""
         memory, remembered = self._memory(run.plan.scale), run.plan.scale.growth
         if memory is None or run.known is None or run.plan.method is None:
             return []
