@@ -1,6 +1,7 @@
 """What is printed fits a terminal of 80 columns, and nothing that one would copy from it is cut off."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -11,7 +12,8 @@ from scipy.ndimage import gaussian_filter
 from dioptre.cli import main
 from dioptre.cli.console import FOCUSED
 from dioptre.cli.focus_result import highest
-from dioptre.cli.live import curve
+from dioptre.cli.live import position_in_words, step_line
+from dioptre.focusing.trace import Act, Step
 
 STACK = "experiment_of_the_third_week_plate_12_well_B07"
 PICTURE = "experiment_of_the_third_week_channel_0_{:02d}.png"
@@ -74,17 +76,42 @@ def test_the_answers_about_several_stacks_are_whole(folder: Path, capsys: pytest
 
 
 def test_the_steps_of_a_run_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "go to" in printed(capsys, "run", "--device", "simulated:1")
+    lines = printed(capsys, "run", "--device", "simulated:1").splitlines()
+    steps = [line for line in lines if re.match(r" *\d+\.\d\d s  (look|verify) ", line)]
+    assert len(steps) > 1
+    for line in steps:
+        assert re.search(r"  focus at [\d.]+ \+- [\d.]+, confidence 0\.\d\d$", line)
 
 
-@pytest.mark.parametrize("positions", [1, 21, 50, 500])
-def test_the_curve_of_a_run_shows_where_the_lens_is(positions: int) -> None:
-    for here in range(positions):
-        scores = [float("-inf")] * positions
-        scores[here] = 1.0
-        drawn = curve(scores, here, 52)
-        assert len(drawn) <= 52
-        assert re.fullmatch(r"·*\[▁\]·*", drawn)
+@pytest.mark.parametrize(
+    ("answer", "spread", "unit", "said"),
+    [
+        (39.9445, 3.14, "slice", "focus at 39.9 +- 3.1, confidence 0.64"),
+        (36718.2, 1204.0, "steps", "focus at 36718 +- 1204 steps, confidence 0.64"),
+        (12.34567, 0.0123, "um", "focus at 12.346 +- 0.012 um, confidence 0.64"),
+        (48.0, 0.0, "slice", "focus at 48, confidence 0.64"),
+    ],
+)
+def test_a_step_says_where_the_focus_is_and_how_far_from_there_it_may_be(
+    answer: float, spread: float, unit: str, said: str
+) -> None:
+    note = "the frame is the very same as the one before, although the lens was moved: " + "more " * 9
+    step = Step(
+        Act.VERIFY, 100000, 100000.0, unit, 1234.5, 0.1, answer=answer, spread=spread, confidence=0.64
+    )
+    assert step_line(step, 1.0) == f"1234.50 s  verify    100000    {said}"
+    told = step_line(replace(step, note=note), 1.0).splitlines()
+    assert len(told) == 3
+    assert max(map(len, told)) <= 80
+    assert step_line(replace(step, answer=None), 1.0).endswith("verify    100000")
+
+
+@pytest.mark.parametrize(
+    ("position", "gap", "said"),
+    [(24.0, 1.0, "24"), (40.42979, 1.0, "40.43"), (36718.0, 367.2, "36718"), (0.012345, 0.001, "0.01235")],
+)
+def test_a_position_is_told_to_a_hundredth_of_a_gap(position: float, gap: float, said: str) -> None:
+    assert position_in_words(position, gap) == said
 
 
 def test_scores_that_share_a_column_show_the_highest() -> None:

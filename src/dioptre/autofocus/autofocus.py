@@ -106,8 +106,7 @@ class Autofocus(LensMotion, LensSearch):
         run = LensRun(plan, drive)
         try:
             found = run.focus()
-            trouble = self._remember(run)
-            return replace(found, notes=(*found.notes, trouble)) if trouble else found
+            return replace(found, notes=(*found.notes, *self._remember(run)))
         except BaseException:  # a fault of the camera's, of `on_step`, or Ctrl-C
             drive.retreat(plan.start)
             raise
@@ -120,21 +119,23 @@ class Autofocus(LensMotion, LensSearch):
             None if self.memory is None or scale.unit == STEP else GrowthMemory(Path(self.memory), scale.unit)
         )
 
-    def _remember(self, run: LensRun) -> str:
-        """Keeps what a run has learned; what it contradicts is forgotten first. Returns what went wrong."""
+    def _remember(self, run: LensRun) -> list[str]:
+        """Keeps what a run learned, and forgets what it contradicts; returns what is to be said of that."""
         memory, remembered = self._memory(run.plan.scale), run.plan.scale.growth
         if memory is None or run.known is None or run.plan.method is None:
-            return ""
+            return []
+        told = list[str]()
         try:
             seen = run.known if remembered is None else run.looks.without_memory()
             if remembered is not None and not is_contradicted(remembered, seen):
-                return ""
+                return []
             memory.forget()
-            if run.verdict.state is State.FOCUSED:
-                memory.keep(seen.growth, len(run.order))
+            told += [f"the looks contradict {memory.path}, which was forgotten"] if remembered else []
+            if run.verdict.state is State.FOCUSED and memory.keep(seen.growth, len(run.order)):
+                told.append(f"the growth of blur is kept for the next run in {memory.path}")
         except OSError as error:
-            return f"what was learned of the lens could not be kept: {error}"
-        return ""
+            told.append(f"what was learned of the lens could not be kept: {error}")
+        return told
 
     # What a user says, checked
 

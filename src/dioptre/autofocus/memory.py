@@ -42,9 +42,9 @@ class GrowthMemory:
         Raises:
             InputError: If the file is something else.
         """
-        if not self.path.exists():
-            return None
         try:
+            if not self.path.exists():
+                return None
             told = json.loads(self.path.read_text(encoding="utf-8"))
             steps, deviation = float(told["blur_per_unit_px"]) / STEP_PX, float(told["deviation"])
             unit = str(told["unit"])
@@ -54,10 +54,10 @@ class GrowthMemory:
             raise InputError(f"{self.path} remembers {steps} steps of blur a unit, +- {deviation}")
         return Growth(steps, deviation) if unit == self.unit else None
 
-    def keep(self, growth: Growth, looks: int) -> None:
-        """Remembers what was learned, if that is worth it."""
+    def keep(self, growth: Growth, looks: int) -> bool:
+        """Remembers what was learned, if that is worth it; returns whether it was."""
         if growth.deviation > SURE:
-            return
+            return False
         told = {
             "unit": self.unit,
             "blur_per_unit_px": growth.steps * STEP_PX,
@@ -66,6 +66,7 @@ class GrowthMemory:
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_file(self.path, lambda file: file.write(json.dumps(told).encode() + b"\n"))
+        return True
 
     def forget(self) -> None:
         """Remembers nothing any more."""

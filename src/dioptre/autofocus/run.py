@@ -27,7 +27,7 @@ from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.verdict import Verdict, VerdictContext, judge
 from dioptre.focusing.inputs import cut, place_of
 from dioptre.focusing.result import FocusResult
-from dioptre.focusing.trace import Act
+from dioptre.focusing.trace import Act, JointOnLens
 from dioptre.miss import SHARP_STEPS
 from dioptre.optics import STEP_PX
 from dioptre.posterior import MOSTLY, JointPosterior, Posterior
@@ -35,6 +35,7 @@ from dioptre.posterior import MOSTLY, JointPosterior, Posterior
 WORTH: Final = 0.35  # steps of blur: for less, a lens is not moved to its answer
 AFTER: Final = 5  # looks that may follow a sweep
 STEPS: Final = (3, 1500)  # of the ladder of steps on which looks are judged, at least and at most
+MIDDLE: Final = (0.1, 0.9)  # of a posterior: between them are its middle 80 %
 CONTRAST: Final = "contrast"  # what answers if no network does
 
 
@@ -198,9 +199,11 @@ class LensRun:
     def _note(self, known: JointPosterior) -> None:
         """Writes down what is known after a look."""
         posterior = known.at(self.plan.scale.evens)
+        ends = [self.plan.scale.even_to_index(known.quantile(share)) for share in MIDDLE]
         self.drive.amend(
             score=self.looks.detail(self.plan.scale.index_to_even(self._here)),
             answer=float(self.plan.grid.index_to_position(self.plan.scale.even_to_index(self.answer))),
+            spread=float(abs(np.diff(self.plan.grid.index_to_position(np.array(ends)))[0]) / 2),
             confidence=self.verdict.confidence,
             posterior=np.exp(posterior.logs[0]),
         )
@@ -236,5 +239,8 @@ class LensRun:
             looks=tuple(self.order),
             trace=tuple(self.drive.steps),
             left_at=at,
+            joint=None
+            if self.known is None
+            else JointOnLens.of(self.known, plan.scale.evens, plan.grid.positions, plan.scale.unit),
             notes=notes,
         )

@@ -3,9 +3,9 @@
 import sys
 import textwrap
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import tyro
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dioptre.cameras.base import OpenedCamera
     from dioptre.focusing.result import FocusResult
     from dioptre.focusing.trace import Step
+
+LEARNED: Final = "blur grows by "  # so begins the note on what was learned of a lens
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class DeviceFlags:
     def address(self) -> str:
         """The address of camera and lens together."""
         return self.device if self.lens is None else f"pair:{self.device}+{self.lens}"
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The addresses of the camera and of the lens, if that is another device."""
+        return (self.device,) if self.lens is None else (self.device, self.lens)
 
     def open(self, motion: LensMotion) -> "OpenedCamera":
         """Returns the camera, open."""
@@ -86,6 +93,9 @@ class RunLens:
         roi: Look only at this region, in pixels from the top left.
         camera: What the lens does, for networks: a file that `dioptre camera` wrote, pixel3, dslr-50mm,
             machine-vision-16mm or microscope-4x.
+        memory: Where to keep how much blur a unit of the lens adds, once that was learned, so that the next
+            run takes fewer looks; by default a file of this device and size of frame in the user's state
+            folder, and nothing of replay: and simulated:. none keeps nothing.
         search: How the focus is looked for.
         motion: How the lens moves.
         output: What is printed and written.
@@ -94,6 +104,7 @@ class RunLens:
     hardware: Annotated[DeviceFlags, tyro.conf.OmitArgPrefixes]
     roi: Annotated[str | None, tyro.conf.arg(metavar="X,Y,W,H")] = None
     camera: Annotated[str | None, tyro.conf.arg(metavar="FILE|MAKE")] = None
+    memory: Annotated[str | None, tyro.conf.arg(metavar="FILE|none")] = None
     search: Annotated[LensSearch, tyro.conf.OmitArgPrefixes] = field(default_factory=LensSearch)
     motion: Annotated[LensMotion, tyro.conf.OmitArgPrefixes] = field(default_factory=LensMotion)
     output: Annotated[RunOutputFlags, tyro.conf.OmitArgPrefixes] = field(default_factory=RunOutputFlags)
@@ -163,11 +174,12 @@ def _opened(path: Path | None, stack: ExitStack) -> TextIO | None:
 def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "Autofocus":
     from dioptre.autofocus.autofocus import Autofocus  # noqa: PLC0415
     from dioptre.cameras.camera_files import describe  # noqa: PLC0415
+    from dioptre.cli.lens_memory import memory_file  # noqa: PLC0415
     from dioptre.cli.live import print_step  # noqa: PLC0415
 
     if config.camera is not None:
         describe(config.camera)  # says if there is none
-    best: list[float] = [float("-inf")] * len(camera.grid)
+    memory = memory_file(config.memory, config.hardware.devices, camera.shape)
     seen: list["Step"] = []
 
     def told(step: "Step") -> None:
@@ -178,9 +190,10 @@ def _focuser(config: RunLens, camera: "OpenedCamera", trace: TextIO | None) -> "
             trace.write(to_line(step.to_json()))
             trace.flush()
         if not config.output.json:
-            print_step(step, best)
+            print_step(step, camera.grid.units_per_index(0))
 
-    return Autofocus(camera, config.camera, told, **vars(config.search), **vars(config.motion))
+    settings = vars(config.search) | vars(config.motion)
+    return Autofocus(camera, config.camera, told, memory=memory, **settings)
 
 
 def _described(device: str, camera: "OpenedCamera") -> str:
@@ -197,14 +210,20 @@ def _described(device: str, camera: "OpenedCamera") -> str:
 
 
 def _print_result(result: "FocusResult") -> None:
+    from rich.markup import escape  # noqa: PLC0415
+
     from dioptre.cli.console import open_console  # noqa: PLC0415
+    from dioptre.cli.live import position_in_words  # noqa: PLC0415
 
     where = "nobody knows where"
     if result.left_at is not None:
-        at = f"[bold]{result.left_at:g}[/]"
+        at = f"[bold]{position_in_words(result.left_at, result.grid.units_per_index(0))}[/]"
         where = f"at slice {at}" if result.unit == "slice" else f"at {at} {result.unit}"
     frames, seconds = len(result.trace), result.trace[-1].seconds if result.trace else 0.0
     table = result_table(result, ("the lens", where))
+    learned = [note for note in result.notes if note.startswith(LEARNED)]
+    for note in learned:
+        table.add_row("learned", escape(note))
     table.add_row("frames", f"{frames} in {seconds:.2f} s")
     open_console().print(table)
-    print_notes(result)
+    print_notes(replace(result, notes=tuple(note for note in result.notes if note not in learned)))

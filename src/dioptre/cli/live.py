@@ -1,52 +1,52 @@
-"""What a run does, on the terminal, a line a step: position, sharpness, answer, and the curve so far."""
+"""What a run does, on the terminal, a line a frame: when, why and where, and where the focus is by then."""
 
 import sys
 import textwrap
+from math import floor, log10
 from typing import TYPE_CHECKING
-
-from dioptre.cli.focus_result import highest, sparkline
 
 if TYPE_CHECKING:
     from dioptre.focusing.trace import Step
 
 WIDTH = 80  # columns of a terminal
 INDENT = " " * 11
-NOTHING = "·"
 
 
-def print_step(step: "Step", scores: list[float]) -> None:
-    """Prints a step, and remembers how sharp the picture was there.
-
-    Args:
-        step: The step.
-        scores: The score of each position so far, minus infinity where there is none.
-    """
-    if step.score is not None:
-        scores[step.index] = step.score
-    sys.stdout.write(step_line(step, scores) + "\n")
+def print_step(step: "Step", gap: float) -> None:
+    """Prints a step of a lens whose positions are so far apart."""
+    sys.stdout.write(step_line(step, gap) + "\n")
     sys.stdout.flush()
 
 
-def step_line(step: "Step", scores: list[float]) -> str:
-    """Returns a step in a line: when, why, where, and the curve so far; what it says is on a line below."""
-    head = f"{step.seconds:7.2f} s  {step.act.value:<8}  {step.position:<6.7g}  "
-    said = []
-    if step.answer is not None:
-        sure = "" if step.confidence is None else f", confidence {step.confidence:.2f}"
-        said.append(f"go to {step.answer:g}{sure}")
-    if step.note:
-        said.append(step.note)
-    line = head + curve(scores, step.index, WIDTH - len(head))
-    below = textwrap.wrap("; ".join(said), WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
+def step_line(step: "Step", gap: float) -> str:
+    """Returns a step in a line of at most 80 columns; what was out of the ordinary is on lines below.
+
+    `0.07 s  look      40        focus at 42.9 +- 1.5, confidence 0.91`: a frame was taken at 40, and that is
+    what is known after it.
+    """
+    place = position_in_words(step.position, gap)
+    line = f"{step.seconds:7.2f} s  {step.act.value:<8}  {place:<8}{_known(step)}".rstrip()
+    below = textwrap.wrap(step.note, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
     return "\n".join([line, *below])
 
 
-def curve(scores: list[float], here: int, width: int) -> str:
-    """Returns the scores of a grid as one line of block characters.
+def position_in_words(position: float, gap: float) -> str:
+    """Returns a position of a lens, to a hundredth of the gap between two of its grid."""
+    return f"{round(position, max(0, 2 - floor(log10(gap)))):.10g}"
 
-    The lens is in brackets. Where several positions share a column, the highest score counts; there is a dot
-    where there is none.
-    """
-    text = sparkline(highest(scores, width - 2), NOTHING)
-    at = here * len(text) // len(scores)
-    return f"{text[:at]}[{text[at]}]{text[at + 1 :]}"
+
+def _known(step: "Step") -> str:
+    """Returns where the focus is by what is known after a step; nothing if nobody asked."""
+    if step.answer is None:
+        return ""
+    unit = "" if step.unit == "slice" else f" {step.unit}"
+    sure = "" if step.confidence is None else f", confidence {step.confidence:.2f}"
+    return f"  focus at {_with_spread(step.answer, step.spread)}{unit}{sure}"
+
+
+def _with_spread(answer: float, spread: float | None) -> str:
+    """Returns a place and how far off it may be, with as many decimals as two digits of that need."""
+    if not spread:
+        return f"{answer:.7g}"
+    decimals = max(0, 1 - floor(log10(spread)))
+    return f"{answer:.{decimals}f} +- {spread:.{decimals}f}"

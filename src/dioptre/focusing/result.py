@@ -15,7 +15,7 @@ from jaxtyping import Float, UInt8
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.verdict import Verdict
 from dioptre.focusing.plain import to_plain
-from dioptre.focusing.trace import Step
+from dioptre.focusing.trace import JointOnLens, Step
 from dioptre.grid import DIOPTRES, FocusGrid, dioptres_to_metres
 
 
@@ -106,6 +106,8 @@ class FocusResult:
         looks: Where looks were taken, in order, in `unit`; empty if it was the whole stack.
         trace: Of a lens that was driven, every frame that was taken, in order.
         left_at: Where the lens was left, in `unit`; None if it was not driven, or if nobody knows.
+        joint: Of a lens that was driven, what all frames told in the end of the focus and of the growth of
+            blur; None if there was none.
         notes: How the stack was read, or what happened on the way, where that is not plain: sentences for
             people.
         preview: What was looked at, small, or a function that reads it from its files again; None if it was
@@ -122,6 +124,7 @@ class FocusResult:
     looks: tuple[float, ...] = ()
     trace: tuple[Step, ...] = field(default=(), repr=False)
     left_at: float | None = None
+    joint: JointOnLens | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     preview: Preview | Callable[[], Preview] | None = field(default=None, repr=False)
 
