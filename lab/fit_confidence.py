@@ -39,8 +39,8 @@ KNOTS = 60
 ABOVE_ALL = 1e9  # a threshold where only what is not known goes the other way
 # Which way a feature may only push: 1, the more of it the more doubtful; -1, the less.
 MORE = ("own", "distance", "sharper", "ends", "light", "change", "turned", "seen")
-LESS = ("fall_far", "shared_clean", "edge", "clear", "telling")
-EITHER = ("finest", "still")
+LESS = ("fall_far", "shared_clean", "edge", "clear", "telling", "still")
+EITHER = ("finest",)
 DIRECTIONS = {**dict.fromkeys(MORE, 1), **dict.fromkeys(LESS, -1), **dict.fromkeys(EITHER, 0)}
 
 

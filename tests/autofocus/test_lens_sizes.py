@@ -136,9 +136,6 @@ def test_a_lens_that_may_go_nowhere_takes_its_one_look(n: int) -> None:
     assert result.index == n // 2
 
 
-@pytest.mark.xfail(
-    reason="a ladder of 400 rungs is taken for one of steps, however long the way is", strict=True
-)
 def test_on_a_way_of_a_thousand_steps_a_miss_is_more_than_four_of_them() -> None:
     places = np.linspace(-250, 1250, 3001)
     logs = -0.5 * ((places - 500) / 4.0) ** 2

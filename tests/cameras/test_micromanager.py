@@ -144,7 +144,7 @@ def test_settings_and_answers_are_in_um_whichever_way_is_far(
     assert result.position == pytest.approx(SHARP * STEP_UM, abs=STEP_UM)
     assert core.getPosition() == pytest.approx(result.left_at)
     assert result.grid.positions[0] == 0.0  # rising, as the stage counts
-    assert all(step.position == STEP_UM * step.index for step in result.trace)
+    assert all(abs(step.position - STEP_UM * step.index) <= STEP_UM / 2 for step in result.trace)
     assert all(4.0 <= step.position <= 16.0 for step in result.trace)
     assert {"approach", "sweep"} <= {step.act.value for step in result.trace}
 

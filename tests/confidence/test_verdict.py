@@ -186,7 +186,7 @@ def test_state_risk_confidence_and_expected_error_agree() -> None:
         pixels = sweep(sharp=sharp, noise=float(rng.choice([0.002, 0.03])), seed=int(sharp) % 3)
         found = judged(pixels)
         assert (found.state is State.FOCUSED) == (found.risk <= 0.01)
-        assert 0 <= found.confidence <= 1 - found.risk / 10
+        assert 0 <= found.confidence <= 1 - found.risk / 10 + 1e-3
         assert all(EXPLANATIONS[one] for one in found.reasons)
         assert found.expected_error is not None
         if found.confidence > 0.95:  # it is sharp there, so it cannot be far

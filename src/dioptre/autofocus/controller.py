@@ -166,7 +166,7 @@ class LensController:
         at, (first, last) = self.camera.place(position), self.grid.positions[list(self.limits)].tolist()
         if not min(first, last) <= at <= max(first, last):
             raise InputError(f"the lens goes to {first:g} to {last:g}, not to {at:g}")
-        moved, before = at != self.position, self._last
+        moved, before, before_at = at != self.position, self._last, self.position
         aside = self._aside(at)
         if aside is not None:
             self._take(aside, Act.APPROACH)
@@ -176,7 +176,7 @@ class LensController:
             self.amend(act=Act.SETTLE)
             self._pause(self.motion.settle)
             frame = self._take(at, self.act)
-        if moved and before is not None and _same(frame, before):
+        if moved and self._shows_other(before_at, at) and before is not None and _same(frame, before):
             self.amend(note="the frame is the very same as the one before, although the lens was moved")
             frame = self._take(at, Act.AGAIN)
             if _same(frame, before):
@@ -184,6 +184,12 @@ class LensController:
                     Reason.STALE_FRAME, f"at {at:g} the camera gave the frame of another position twice"
                 )
         return self._shown(at, frame)
+
+    def _shows_other(self, before: float | None, at: float) -> bool:
+        """Returns whether a frame must differ from one before: not within half of the grid's gaps."""
+        grid = self.grid
+        apart = grid.units_per_index(float(grid.position_to_index(at)))
+        return before is None or abs(at - before) >= apart / 2
 
     def _shown(self, at: float, frame: Frame) -> Frame:
         if self.on_frame is not None:

@@ -35,7 +35,9 @@ GROWTHS: Final = 40
 TRAVELS: Final = (5.0, 1000.0)  # steps of blur that the way of an unknown lens may have
 KNOWN: Final = 0.1  # deviation of the logarithm of a growth that a camera file tells
 ZOOMS: Final = 4  # times, at most, that places are laid anew
-INSIDE: Final = 0.001  # of the probability on each side of where places are dense
+INSIDE: Final = (
+    0.03  # of the probability on each side of where places are dense; a strange network has as much anywhere
+)
 BEYOND: Final = 0.25  # of the way: so far beyond its limits the focus may be
 STEP: Final = "step of blur"
 STRANGE: Final = 0.02  # of all cameras make pictures that a network does not know
@@ -142,6 +144,7 @@ class LensLooks:
         prior: Where the focus is expected.
         where: The middle of the region in the field, if that is known.
         looks: By place; of several at one place the last counts.
+        peak_width: The expected half width of the peak of contrast; 0 while one look was taken.
     """
 
     scale: LensScale
@@ -151,6 +154,7 @@ class LensLooks:
     prior: DepthPrior = field(default_factory=DepthPrior.even)
     where: tuple[float, float] | None = None
     looks: dict[float, Look] = field(default_factory=dict)
+    peak_width: float = 0.0
     _sharpness: Float[np.ndarray, " look"] | None = field(default=None, repr=False)
 
     def add(self, index: float | int, region: Frame) -> None:
@@ -195,7 +199,7 @@ class LensLooks:
             dense = np.sum((found.places >= inside[0]) & (found.places <= inside[1]))
             if dense >= PLACES // 2:
                 break
-            spare = max((inside[1] - inside[0]) / 8, np.diff(found.places).min())
+            spare = max((inside[1] - inside[0]) / 2, np.diff(found.places).min())
             around = np.linspace(inside[0] - spare, inside[1] + spare, PLACES)
             found = self._over(np.unique(np.concatenate([self._even_places(), around])))
         return found
@@ -238,7 +242,9 @@ class LensLooks:
 
     def _contrast(self, places: Float[np.ndarray, " place"]) -> Float[np.ndarray, " place"]:
         """Returns how likely each place is by the contrast of the looks, as a logarithm."""
-        return np.log(peak_posterior(self.sharpness, self.places, places).chances + CERTAIN)
+        peak = peak_posterior(self.sharpness, self.places, places)
+        self.peak_width = peak.width
+        return np.log(peak.chances + CERTAIN)
 
     @property
     def sharpness(self) -> Float[np.ndarray, " look"]:

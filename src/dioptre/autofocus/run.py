@@ -32,6 +32,7 @@ from dioptre.miss import SHARP_STEPS
 from dioptre.optics import STEP_PX
 from dioptre.posterior import MOSTLY, JointPosterior, Posterior
 
+NARROW: Final = 0.15  # of the half width of the peak of contrast
 WORTH: Final = 0.35  # steps of blur: for less, a lens is not moved to its answer
 AFTER: Final = 5  # looks that may follow a sweep
 STEPS: Final = (3, 1500)  # of the ladder of steps on which looks are judged, at least and at most
@@ -109,11 +110,14 @@ class LensRun:
         return False
 
     def _is_exact(self) -> bool:
-        """Returns whether the answer is expected to be sharp, also if blur grows faster than is likely."""
+        """Returns whether the answer is expected to be sharp, also if blur grows faster than is likely.
+
+        Where nobody tells how it grows, the answer must be near beside the width of the peak of contrast.
+        """
         assert self.known is not None
-        growth = self.known.growth
+        growth, off = self.known.growth, self.known.expected_distance(self.answer)
         fast = abs(growth.steps) * math.exp(2 * growth.deviation)
-        return self.known.expected_distance(self.answer) * fast <= SHARP_STEPS
+        return off * fast <= SHARP_STEPS or off <= NARROW * self.looks.peak_width
 
     @property
     def is_sure(self) -> bool:

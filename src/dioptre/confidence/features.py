@@ -28,7 +28,6 @@ FEWEST: Final = 3  # pictures that show a peak
 CODE: Final = 1 / 255
 FEW: Final = 6  # slices: fewer have a peak in their second differences, not only noise
 NOISE_OF_PIXEL: Final = 1.6  # of the logarithm of detail of noise, in a block of one pixel
-HIDDEN: Final = 0.1  # of the detail of noise: less beside it is not seen
 LEAST_CLEAN: Final = 0.25  # of the power of two slices: where there is less detail, noise is not divided out
 CLEAR: Final = 4.0  # deviations: by so much a block's detail changes if it tells anything
 
@@ -104,15 +103,15 @@ def find_evidence(
 
 
 def sharpness_of(blocks: SliceBlocks) -> Curve:
-    """Returns the logarithm of the sharpness of each slice: detail beyond noise over brightness squared.
+    """Returns the logarithm of the sharpness of each slice: the root of its detail over brightness.
 
     Blocks count by how much their detail changes.
     """
     floor = blocks.noise_floor[:, None]
     light = (blocks.green.mean(axis=(1, 2, 3), dtype=np.float64)[:, None] + CODE) ** 2
-    detail = (np.maximum(blocks.fine - floor, 0) + HIDDEN * floor) / light
+    detail = np.maximum(blocks.fine, floor) / light
     weights = np.ptp(detail, axis=0) + DARKEST
-    return np.log(detail @ weights / weights.sum())
+    return np.log(detail @ weights / weights.sum()) / 2  # a mean square falls with the fourth power of blur
 
 
 def own_doubt(posterior: Posterior, answer: float, reach: float) -> float:
