@@ -25,7 +25,7 @@ from dioptre.confidence.model import RISK, OutlierModel
 from dioptre.focusing.arguments import DEFAULT_METHOD
 from dioptre.miss import MISS_STEPS, SHARP_STEPS
 
-CLEAN_SHARE = 0.8  # of the sweeps that people take
+CLEAN_SHARE = 0.75  # of the sweeps that people take
 DEFAULT_SHARE = 0.5  # of the answers that they ask for are the default method's
 FIT, COUNT, SHOW = (0, 1, 2, 3, 4, 5), (6, 7), (8, 9)  # scenes, modulo ten
 TREES = {

@@ -211,7 +211,6 @@ def test_a_grid_whose_blur_a_camera_file_tells_needs_no_memory(recorded: FocalSt
 # What is not as it should be yet
 
 
-@pytest.mark.xfail(reason="with two views a second run takes more looks", strict=True)
 def test_second_runs_take_no_more_looks_than_first_ones(recorded: FocalStack, tmp_path: Path) -> None:
     first = second = 0
     for start in (0, 24, 40):

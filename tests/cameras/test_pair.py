@@ -136,7 +136,7 @@ def test_a_camera_of_ours_moves_its_lens_for_another_and_its_pictures_are_droppe
 
 def test_a_pair_is_focused() -> None:
     camera = PairedCamera(eye_of(motor := Motor()), motor)
-    result = Autofocus(camera, method="laplacian-variance", risk=0.2).run()
+    result = Autofocus(camera, risk=0.02).run()
     assert result.state is State.FOCUSED
     assert result.position == pytest.approx(310, abs=5)
     assert motor.at == result.left_at

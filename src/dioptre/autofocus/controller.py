@@ -186,10 +186,10 @@ class LensController:
         return self._shown(at, frame)
 
     def _shows_other(self, before: float | None, at: float) -> bool:
-        """Returns whether a frame must differ from one before: not within half of the grid's gaps."""
+        """Returns whether a frame must differ from one before: a gap of the grid away."""
         grid = self.grid
         apart = grid.units_per_index(float(grid.position_to_index(at)))
-        return before is None or abs(at - before) >= apart / 2
+        return before is None or abs(at - before) >= apart
 
     def _shown(self, at: float, frame: Frame) -> Frame:
         if self.on_frame is not None:

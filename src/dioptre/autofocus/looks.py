@@ -144,6 +144,7 @@ class LensLooks:
         prior: Where the focus is expected.
         where: The middle of the region in the field, if that is known.
         looks: By place; of several at one place the last counts.
+        last: The last look.
         peak_width: The expected half width of the peak of contrast; 0 while one look was taken.
     """
 
@@ -155,14 +156,24 @@ class LensLooks:
     where: tuple[float, float] | None = None
     looks: dict[float, Look] = field(default_factory=dict)
     peak_width: float = 0.0
+    last: Look = field(init=False, repr=False)
     _sharpness: Float[np.ndarray, " look"] | None = field(default=None, repr=False)
 
     def add(self, index: float | int, region: Frame) -> None:
         """Adds a look at an index of the grid, whole or between two."""
-        place = self.scale.index_to_even(index)
+        place = self._place_of(region, self.scale.index_to_even(index))
         moves, origin = self._asked(region, index)
         self.looks[place] = Look(place, region, SliceBlocks.of(region[None]), moves, origin)
+        self.last = self.looks[place]
         self._sharpness = None
+
+    def _place_of(self, region: Frame, place: float) -> float:
+        """Returns where a region was seen: the very same picture within a gap of the grid is one look."""
+        gap = float(np.ptp(self.scale.evens)) / max(len(self.scale.evens) - 1, 1)
+        for look in self.looks.values():
+            if abs(look.place - place) < gap and np.array_equal(look.region, region):
+                return look.place
+        return place
 
     @property
     def places(self) -> Float[np.ndarray, " look"]:
@@ -174,9 +185,10 @@ class LensLooks:
         """What is kept of them, in that order."""
         return SliceBlocks.joined([self.looks[place].blocks for place in sorted(self.looks)])
 
-    def detail(self, place: float) -> float:
-        """Returns how much detail the look at a place shows beyond its noise."""
-        blocks = self.looks[place].blocks
+    @property
+    def detail(self) -> float:
+        """How much detail the last look shows beyond its noise."""
+        blocks = self.last.blocks
         return max(float(blocks.fine.mean() - blocks.noise_floor[0]), 0.0)
 
     @property

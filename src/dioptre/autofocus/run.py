@@ -205,7 +205,7 @@ class LensRun:
         posterior = known.at(self.plan.scale.evens)
         ends = [self.plan.scale.even_to_index(known.quantile(share)) for share in MIDDLE]
         self.drive.amend(
-            score=self.looks.detail(self.plan.scale.index_to_even(self._here)),
+            score=self.looks.detail,
             answer=float(self.plan.grid.index_to_position(self.plan.scale.even_to_index(self.answer))),
             spread=float(abs(np.diff(self.plan.grid.index_to_position(np.array(ends)))[0]) / 2),
             confidence=self.verdict.confidence,
