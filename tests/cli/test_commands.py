@@ -80,7 +80,7 @@ def test_a_blank_wall_is_not_focused(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_several_regions_are_all_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["focus", str(folder), "--roi", "0,0,40,40", "--roi", "40,30,40,40"]
+    arguments = ["focus", str(folder), "--roi", "0,0,40,40", "--roi", "40,30,40,40", "--risk", "0.05"]
     assert main(arguments) == FOCUSED
     said = capsys.readouterr().out
     assert "0,0,40,40" in said

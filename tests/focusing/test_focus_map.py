@@ -146,7 +146,7 @@ def test_a_blank_wall_is_nowhere_focused(method: str) -> None:
 def test_a_few_slices_will_do_and_two_do_not(frames: np.ndarray, size: int) -> None:
     some = frames[FAR - 2 : FAR + 3, :, :, :60]
     found = focus_map(some, size=size, stride=8)
-    assert found.focused.mean() > 0.9
+    assert found.focused.mean() > 0.8
     assert (found.index[found.focused] == 2).all()
     noise = np.random.default_rng(0).normal(0.5, 0.003, some.shape).astype(np.float32)
     assert not focus_map(noise, size=size, stride=8).focused.any()

@@ -41,13 +41,11 @@ class Evidence:
         posterior: Where the contrast of the parts that are sharp at the answer says the focus is; None for
             fewer than three pictures.
         curve: The logarithm of the sharpness of these parts, over that of the answer's picture.
-        whole: The same of all parts.
     """
 
     features: dict[str, float]
     posterior: PeakPosterior | None = None
     curve: Curve | None = None
-    whole: Curve | None = None
 
 
 def find_evidence(
@@ -99,7 +97,7 @@ def find_evidence(
         "still": _stillness(blocks, _pairs(here, n) if positions is None else _apart(at, here, reach)),
         "repeats": blocks.same_as_next[max(here - around, 0) : here + around].sum(),
     }
-    return Evidence(_plain(found), peak, curve, whole)
+    return Evidence(_plain(found), peak, curve)
 
 
 def sharpness_of(blocks: SliceBlocks) -> Curve:

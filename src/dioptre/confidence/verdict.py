@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from dioptre.confidence.curve import FEW_SLICES, Curve, peak_position
 from dioptre.confidence.exposure import Exposure
-from dioptre.confidence.features import FEWEST, Evidence, find_evidence, near_of, own_doubt
+from dioptre.confidence.features import FEWEST, Evidence, find_evidence, near_of, own_doubt, sharpness_of
 from dioptre.confidence.model import RISK, Odds, read_model
 from dioptre.confidence.reasons import Reason, State
 from dioptre.confidence.statistics import SliceBlocks
@@ -182,7 +182,7 @@ def judge(
     doubt = None if own is None else own_doubt(own, answer, near)
     evidence = find_evidence(blocks, answer, doubt, context.looks, near)
     odds = read_model().odds(evidence.features)
-    sides = candidates_of(evidence, own, answer)
+    sides = candidates_of(blocks, own, answer)
     if own is not None and context.looks is not None:  # few looks tell no more than their method
         far = own_doubt(own, answer, context.reach(n))
         odds = odds.at_least(read_model().odds_of(far))
@@ -287,7 +287,7 @@ def plateau_of(evidence: Evidence, answer: float) -> tuple[int, int] | None:
     return (first, last) if last - first >= FEWEST - 1 else None
 
 
-def candidates_of(evidence: Evidence, own: Posterior | None, answer: float) -> tuple[Candidate, ...]:
+def candidates_of(blocks: SliceBlocks, own: Posterior | None, answer: float) -> tuple[Candidate, ...]:
     """Returns the sides of focus that are possible, by the method's posterior.
 
     Of a method without one these are the peaks of the sharpness of all parts, that of the answer first, and
@@ -295,9 +295,9 @@ def candidates_of(evidence: Evidence, own: Posterior | None, answer: float) -> t
     """
     if own is not None:
         return candidates(own.reachable[0])
-    if evidence.whole is None:
+    if blocks.slices < FEWEST:
         return ()
-    sharpness = np.exp(evidence.whole - evidence.whole.max())
+    sharpness = np.exp(sharpness_of(blocks))
     sharpness -= sharpness.min()
     found = candidates(sharpness / max(float(sharpness.sum()), NEGLIGIBLE))
     rivals = [one for one in found if sharpness[one.index] >= RIVAL * sharpness.max()]
