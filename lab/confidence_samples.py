@@ -177,7 +177,7 @@ def lens_samples(seed: int, scene: int) -> list[tuple[LensKind, Sample]]:
     return found
 
 
-def scene_samples(folder: Path, seed: int, scene: int, lens: bool) -> int:
+def scene_samples(folder: Path, seed: int, scene: int, lens: bool = False) -> int:
     """Writes the samples of a scene, if they are not there; returns how many there are."""
     path = folder / (f"L{scene:05d}.npz" if lens else f"{scene:06d}.npz")
     if not path.exists():

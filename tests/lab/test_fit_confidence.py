@@ -18,7 +18,7 @@ from dioptre.confidence.model import OutlierModel, read_model
 from dioptre.focusing.arguments import DEFAULT_METHOD
 from dioptre.miss import MISS_STEPS
 from lab import fit_confidence
-from lab.fit_confidence import DIRECTIONS, FIT, Table, fit, flat_trees, rounded
+from lab.fit_confidence import CLEAN_SHARE, DIRECTIONS, FIT, Table, fit, flat_trees, rounded
 
 NOTHING = {name: [0.0, 1.0] for name in ("sums", "miss", "risk", "confidence")}
 
@@ -133,7 +133,7 @@ def test_scenes_for_counting_are_not_those_of_the_trees(
 def test_each_group_of_answers_counts_as_often_as_people_meet_it() -> None:
     table = samples()
     weights = table.weights / table.weights.sum()
-    assert weights[table.clean].sum() == pytest.approx(0.8)
+    assert weights[table.clean].sum() == pytest.approx(CLEAN_SHARE)
     assert weights[table.method == DEFAULT_METHOD].sum() == pytest.approx(0.5)
     assert (table.missed == (table.off > MISS_STEPS)).all()
 

@@ -165,7 +165,8 @@ class _Pages:
 
     def read(self, page: Any, shape: tuple[int, ...]) -> Shaped[np.ndarray, "row col"]:
         """Returns a page, of its colours one."""
-        picture = one_colour(self.picture(page), self.colour)
+        picture = self.picture(page)
+        picture = one_colour(picture, self.colour) if picture.size else picture
         if picture.shape != tuple(shape):
             raise StackFileError(
                 f"{self._path} has a page of shape {picture.shape} where {tuple(shape)} was expected"
