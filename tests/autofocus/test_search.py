@@ -192,13 +192,6 @@ def test_a_search_looks_apart_from_where_it_looked() -> None:
     assert policy.next_position(scores, np.array([[1, 4, 7]])).tolist() == [9]  # none: the best two away
 
 
-@pytest.mark.parametrize(("seen", "following"), [([12], 10), ([11], 8), ([11, 30], 10), ([10, 30], 13)])
-def test_a_lens_looks_at_the_answer_unless_it_was_beside_it(seen: list[int], following: int) -> None:
-    scores = -np.abs(np.arange(49) - 10.1)[None]  # what lies beyond the answer is a little better
-    policy = SearchPolicy(3, apart=3, lands=2)  # whose last look is at the answer if no look was
-    assert policy.next_position(scores, np.array([seen]))[0] == following
-
-
 def at_positions(chances: dict[int, float], positions: int = 49) -> Posterior:
     logs = np.full((1, positions + 2), -np.inf)
     for at, chance in chances.items():

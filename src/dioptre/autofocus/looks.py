@@ -35,9 +35,7 @@ GROWTHS: Final = 40
 TRAVELS: Final = (5.0, 1000.0)  # steps of blur that the way of an unknown lens may have
 KNOWN: Final = 0.1  # deviation of the logarithm of a growth that a camera file tells
 ZOOMS: Final = 4  # times, at most, that places are laid anew
-INSIDE: Final = (
-    0.03  # of the probability on each side of where places are dense; a strange network has as much anywhere
-)
+INSIDE: Final = 0.03  # of the probability on each side of dense places; a strange network has as much there
 BEYOND: Final = 0.25  # of the way: so far beyond its limits the focus may be
 STEP: Final = "step of blur"
 STRANGE: Final = 0.02  # of all cameras make pictures that a network does not know

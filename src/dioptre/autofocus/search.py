@@ -42,40 +42,21 @@ class SearchPolicy:
             another shows almost the same again. 0 to look at the answer itself, as the paper does.
         sure: It stops early once more than so much of the posterior lies within one index of the answer, or
             beyond one end of the grid.
-        lands: Looks at the answer itself, if it is so many indices or more from all looks so far, and only
-            else keeps `apart`; the last look is at the answer if no look was. None to always keep apart.
         straddles: The second look is meant to be about so many indices beyond the subject, as seen from the
             first; 0 to look at the answer. One blur has two sides, and that of a look next to the subject
             hardly tells which: from beyond it, each look tells the other's.
-        limits: The first and the last index that may be looked at; None for all.
     """
 
     looks: int
     apart: int = 0
     sure: float = NEVER
-    lands: int | None = None
     straddles: int = 0
-    limits: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.looks < 1:
             raise InputError(f"a search takes a look or more, not {self.looks}")
         if self.apart < 0:
             raise InputError(f"a search takes a look or more, 0 indices apart or more, not {self.apart}")
-
-    def scores(self, posterior: Posterior) -> Scores:
-        """Returns (walk, n): higher is the better answer; minus infinity beyond the limits."""
-        if self.limits is None:
-            return posterior.scores()
-        first, last = self.limits
-        scores = np.full((len(posterior.logs), posterior.positions), -np.inf)
-        scores[:, first : last + 1] = posterior.within(first, last).scores()
-        return scores
-
-    def may_look(self, indices: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
-        """Returns which indices may be looked at."""
-        first, last = (0, len(indices) - 1) if self.limits is None else self.limits
-        return (indices >= first) & (indices <= last)
 
     def next_position(self, scores: Scores, seen: Int[np.ndarray, "walk look"]) -> Int[np.ndarray, " walk"]:
         """Returns where to look next: the best position that is far enough from all looks so far.
@@ -84,16 +65,9 @@ class SearchPolicy:
         """
         indices = np.arange(scores.shape[1])
         away = np.abs(indices[:, None] - seen[:, None, :]).min(axis=2)
-        away = np.where(self.may_look(indices), away, -1)
         enough = away >= np.minimum(self.apart, away.max(axis=1, keepdims=True))
         ruled_out = np.finfo(scores.dtype).min  # such a position is still better than one too near
-        following = best_index(np.where(enough, np.maximum(scores, ruled_out), -np.inf))
-        if self.lands is None:
-            return following
-        answer = best_index(scores)
-        least = 1 if seen.shape[1] == self.looks - 1 else self.lands
-        there = away[np.arange(len(answer)), answer] >= least
-        return np.where(there, answer, following)
+        return best_index(np.where(enough, np.maximum(scores, ruled_out), -np.inf))
 
     def position_beyond(
         self, posterior: Posterior, first: Int[np.ndarray, " walk"]
@@ -110,8 +84,7 @@ class SearchPolicy:
         lost = np.abs(np.abs(away) - self.straddles) + SAME_SIDE * ~between
         expected = np.einsum("wls,ws->wl", lost, np.exp(posterior.logs))
         apart = np.abs(looks - first[:, None]) >= max(1, self.apart)
-        may = self.may_look(looks)
-        apart = np.where((apart & may).any(axis=1, keepdims=True), apart, True) & may
+        apart = np.where(apart.any(axis=1, keepdims=True), apart, True)
         return np.argmin(np.where(apart, expected, np.inf), axis=1)
 
     def is_sure(self, posterior: Posterior, answer: Int[np.ndarray, " walk"]) -> Bool[np.ndarray, " walk"]:
@@ -149,7 +122,6 @@ def search(
     see: See[Looks],
     ask: Sequence[Ask[Looks]],
     policy: SearchPolicy,
-    enough: Callable[[Posterior], bool] | None = None,
 ) -> Trail:
     """Returns where searches looked, and what they found.
 
@@ -158,7 +130,6 @@ def search(
         see: Takes looks.
         ask: Who is asked after the first look, after the second, and so on; each hears of all looks so far.
         policy: Where to look next, and when to stop.
-        enough: Told what is known after each look, and says whether to stop there, all walks together.
     """
     if len(ask) != policy.looks:
         raise InputError(f"a search of {policy.looks} looks asks as often, not {len(ask)} times")
@@ -169,10 +140,9 @@ def search(
         positions[walks, look] = seen[:, -1]
         posterior = ask_now(see(walks, seen))
         posteriors.append(_put(posterior, walks, posteriors[-1]) if posteriors else posterior)
-        scores = policy.scores(posterior)
+        scores = posterior.scores()
         going = ~policy.is_sure(posterior, best_index(scores))
-        told = enough is not None and enough(posteriors[-1])
-        if look == policy.looks - 1 or not going.any() or told:
+        if look == policy.looks - 1 or not going.any():
             break
         if look == 0 and policy.straddles:
             following = policy.position_beyond(replace(posterior, logs=posterior.logs[going]), seen[going, 0])
